@@ -1,0 +1,232 @@
+//! The second walk: members with all that extension headers say of them, in the order and with
+//! the offsets that Python's `tarfile` gives them, since that is what Agno restores.
+
+use super::framing::{
+    BLOCK, DIRECTORY, GNU_LINK, GNU_NAME, GNU_SPARSE, Header, NoHeader, PAX, PAX_GLOBAL,
+    PAX_SOLARIS, SYMLINK, blocks, has_data, is_regular, without_slashes,
+};
+use super::pax::{BadRecords, Mtime, Records, record_mtime, record_size};
+use super::spool::Spool;
+use crate::error::{ErrorKind, Result, fail};
+
+/// Python gives up on longer chains of extension headers too (its recursion limit).
+const MAX_EXTENSIONS: usize = 300;
+
+/// One member as the archive describes it, not yet validated.
+#[derive(Clone, Debug)]
+pub(crate) struct Member {
+    pub name: Vec<u8>,
+    pub kind: u8,
+    pub mode: i128,
+    pub size: i128,
+    pub mtime: Mtime,
+    pub link: Vec<u8>,
+    pub sparse: bool,
+    /// Where its data begins in the spool.
+    pub offset: u64,
+}
+
+impl Member {
+    pub(crate) fn is_regular(&self) -> bool {
+        is_regular(self.kind)
+    }
+
+    pub(crate) fn is_directory(&self) -> bool {
+        self.kind == DIRECTORY
+    }
+
+    pub(crate) fn is_symlink(&self) -> bool {
+        self.kind == SYMLINK
+    }
+
+    /// `TarInfo._apply_pax_info`.
+    fn apply(&mut self, records: &Records) -> Result<()> {
+        for (key, value) in records.iter() {
+            match key {
+                b"path" => {
+                    self.name = value.to_vec();
+                    without_slashes(&mut self.name);
+                }
+                b"GNU.sparse.name" => self.name = value.to_vec(),
+                b"linkpath" => self.link = value.to_vec(),
+                b"size" | b"GNU.sparse.size" | b"GNU.sparse.realsize" => {
+                    self.size = record_size(value).map_or_else(invalid, Ok)?;
+                }
+                b"mtime" => self.mtime = record_mtime(value).map_or_else(invalid, Ok)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn invalid<T>() -> Result<T> {
+    fail(ErrorKind::InvalidArchive, "Invalid checkpoint archive")
+}
+
+/// Why there is no next member.
+enum Stop {
+    /// The archive ends here, or what follows is no header: Python stops reading in silence.
+    Quiet,
+    Failed(crate::error::Error),
+}
+
+impl From<crate::error::Error> for Stop {
+    fn from(error: crate::error::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Yields the members one after another (Python's `for member in archive`).
+pub(crate) struct Members<'a> {
+    spool: &'a Spool,
+    global: Records,
+    /// Where the next member's header is.
+    offset: u64,
+    /// Where the last read ended.
+    position: u64,
+}
+
+impl<'a> Members<'a> {
+    pub(crate) fn new(spool: &'a Spool) -> Self {
+        Self {
+            spool,
+            global: Records::default(),
+            offset: 0,
+            position: 0,
+        }
+    }
+
+    /// The next member, or `None` at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<Member>> {
+        if self.offset != self.position {
+            // Python seeks to the byte before and reads it: data past the end is noticed here.
+            if self.offset > self.spool.len() {
+                return invalid();
+            }
+            self.position = self.offset;
+        }
+        let first = self.offset == 0;
+        match self.read(0) {
+            Ok(member) => Ok(Some(member)),
+            Err(Stop::Quiet) if first => invalid(),
+            Err(Stop::Quiet) => Ok(None),
+            Err(Stop::Failed(error)) => Err(error),
+        }
+    }
+
+    fn block(&mut self) -> Result<Header, Stop> {
+        let mut block = [0; 512];
+        if self.position + BLOCK > self.spool.len() {
+            return Err(Stop::Quiet);
+        }
+        self.spool.read_exact_at(&mut block, self.position)?;
+        self.position += BLOCK;
+        match Header::parse(&block) {
+            Ok(header) => Ok(header),
+            Err(NoHeader::End | NoHeader::Invalid) => Err(Stop::Quiet),
+        }
+    }
+
+    fn payload(&mut self, size: i128) -> Result<Vec<u8>, Stop> {
+        // The first walk has bounded it already.
+        let size = blocks(u64::try_from(size).unwrap_or(0)).min(self.spool.len() - self.position);
+        let bytes = self.spool.bytes(self.position, size)?;
+        self.position += size;
+        Ok(bytes)
+    }
+
+    fn read(&mut self, depth: usize) -> Result<Member, Stop> {
+        if depth > MAX_EXTENSIONS {
+            return Err(Stop::Failed(too_deep()));
+        }
+        let header = self.block()?;
+        match header.kind {
+            GNU_NAME | GNU_LINK => {
+                let payload = self.payload(header.size)?;
+                let mut member = self.following(depth)?;
+                let end = payload
+                    .iter()
+                    .position(|b| *b == 0)
+                    .unwrap_or(payload.len());
+                let text = payload[..end].to_vec();
+                if header.kind == GNU_NAME {
+                    member.name = text;
+                } else {
+                    member.link = text;
+                }
+                if member.is_directory() && member.name.last() == Some(&b'/') {
+                    member.name.pop();
+                }
+                Ok(member)
+            }
+            PAX | PAX_SOLARIS | PAX_GLOBAL => {
+                let payload = self.payload(header.size)?;
+                let mut records = self.global.clone();
+                match records.add(&payload) {
+                    Ok(()) => {}
+                    // An invalid header, at the front or behind another one, is an error; else it
+                    // ends the archive.
+                    Err(BadRecords::ZeroLength) => return Err(Stop::Quiet),
+                    Err(BadRecords::Malformed) => invalid()?,
+                }
+                if header.kind == PAX_GLOBAL {
+                    self.global = records.clone();
+                }
+                let mut member = self.following(depth)?;
+                member.sparse |= records.sparse();
+                if header.kind != PAX_GLOBAL {
+                    member.apply(&records)?;
+                    if records.get(b"size").is_some() {
+                        self.offset = member.offset;
+                        if has_data(member.kind) {
+                            let size = u64::try_from(member.size).unwrap_or(0);
+                            self.offset = self.offset.saturating_add(blocks(size));
+                        }
+                    }
+                }
+                Ok(member)
+            }
+            _ => {
+                let offset = self.position;
+                let size = u64::try_from(header.size).unwrap_or(0);
+                self.offset = offset;
+                if has_data(header.kind) {
+                    self.offset = offset.saturating_add(blocks(size));
+                }
+                let mut member = Member {
+                    name: header.name,
+                    kind: header.kind,
+                    mode: header.mode,
+                    size: header.size,
+                    mtime: Mtime::Whole(header.mtime),
+                    link: header.link,
+                    sparse: header.kind == GNU_SPARSE,
+                    offset,
+                };
+                if header.kind != GNU_SPARSE {
+                    let global = std::mem::take(&mut self.global);
+                    let applied = member.apply(&global);
+                    self.global = global;
+                    applied?;
+                    if member.is_directory() {
+                        without_slashes(&mut member.name);
+                    }
+                }
+                Ok(member)
+            }
+        }
+    }
+
+    /// The member an extension header speaks of; there must be one.
+    fn following(&mut self, depth: usize) -> Result<Member, Stop> {
+        match self.read(depth + 1) {
+            Err(Stop::Quiet) => Err(Stop::Failed(too_deep())),
+            other => other,
+        }
+    }
+}
+
+fn too_deep() -> crate::error::Error {
+    crate::error::Error::new(ErrorKind::InvalidArchive, "Invalid checkpoint archive")
+}

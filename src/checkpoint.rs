@@ -1,0 +1,13 @@
+//! ② the reference on a run's row and ③ the stores that hold what it names.
+
+mod file;
+mod lease;
+mod reference;
+mod store;
+
+pub use file::{DEFAULT_CHECKPOINTS, FileCheckpointStore};
+pub(crate) use file::{hex, open_regular};
+pub use lease::Lease;
+pub use reference::{CheckpointLimits, CheckpointRef};
+pub(crate) use store::blocking;
+pub use store::{CheckpointStore, SharedStore, StoredObject};

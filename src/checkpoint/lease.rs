@@ -1,0 +1,92 @@
+//! A hold on one object's verified bytes.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempPath;
+
+use super::CheckpointRef;
+use crate::error::{Error, Result};
+
+/// An open descriptor of an object whose size and digest were right when it was opened.
+///
+/// It stays readable whatever retention does to the object's name, and writes nothing into the
+/// store. Dropping it removes what [`Lease::path`] made.
+#[derive(Debug)]
+pub struct Lease {
+    reference: CheckpointRef,
+    file: File,
+    path: Option<TempPath>,
+}
+
+impl Lease {
+    pub(super) fn new(reference: CheckpointRef, file: File) -> Self {
+        Self {
+            reference,
+            file,
+            path: None,
+        }
+    }
+
+    /// What the bytes are.
+    #[must_use]
+    pub fn reference(&self) -> &CheckpointRef {
+        &self.reference
+    }
+
+    /// The stored bytes from their beginning, independent of other readers of this lease.
+    #[must_use]
+    pub fn reader(&self) -> LeaseReader<'_> {
+        LeaseReader {
+            file: &self.file,
+            at: 0,
+        }
+    }
+
+    /// A path that holds the stored bytes, read-only, until the lease is dropped: a private copy
+    /// under `directory` (the store itself is never written to).
+    ///
+    /// # Errors
+    /// When the copy cannot be written.
+    pub fn path(&mut self, directory: &Path) -> Result<PathBuf> {
+        if let Some(path) = &self.path {
+            return Ok(path.to_path_buf());
+        }
+        let mut copy = tempfile::Builder::new()
+            .prefix(".open-")
+            .tempfile_in(directory)
+            .map_err(|error| Error::io("write in", directory, error))?;
+        io::copy(&mut self.reader(), copy.as_file_mut())
+            .map_err(|error| Error::io("write in", directory, error))?;
+        rustix::fs::fchmod(copy.as_file(), rustix::fs::Mode::from_raw_mode(0o400))
+            .map_err(|error| Error::io("protect", copy.path(), error.into()))?;
+        let path = copy.into_temp_path();
+        let answer = path.to_path_buf();
+        self.path = Some(path);
+        Ok(answer)
+    }
+}
+
+impl AsFd for Lease {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+/// Reads a [`Lease`] from the start by offset.
+#[derive(Debug)]
+pub struct LeaseReader<'a> {
+    file: &'a File,
+    at: u64,
+}
+
+impl io::Read for LeaseReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(buffer, self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}

@@ -1,0 +1,75 @@
+//! What every store does, whatever holds its bytes.
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::{CheckpointRef, Lease};
+use crate::error::{Error, ErrorKind, Result};
+use crate::progress::Watch;
+
+/// The stored bytes of one object, *not yet verified*: whoever reads them must compare size and
+/// digest with the reference before anything read from them is trusted.
+pub struct StoredObject {
+    /// What the bytes should be.
+    pub reference: CheckpointRef,
+    /// The bytes, from the first.
+    pub bytes: Box<dyn Read + Send>,
+}
+
+impl std::fmt::Debug for StoredObject {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("StoredObject")
+            .field("reference", &self.reference)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Immutable checkpoint objects, addressed by the digest of their stored bytes (Agno's
+/// `CheckpointStore`).
+///
+/// Reading an absent object answers [`ErrorKind::ObjectMissing`]; one that is over the limit or
+/// does not match its reference, [`ErrorKind::Limit`], [`ErrorKind::SizeMismatch`] or
+/// [`ErrorKind::ChecksumMismatch`]. Every call has a `blocking_` twin.
+#[async_trait]
+pub trait CheckpointStore: Send + Sync + std::fmt::Debug {
+    /// Stores the bytes of the regular file `source` and returns their reference; storing the
+    /// same bytes again verifies what is there.
+    async fn put(&self, source: &Path) -> Result<CheckpointRef>;
+
+    /// Checks size and digest of the stored object.
+    async fn verify(&self, reference: &CheckpointRef, watch: &Watch) -> Result<()>;
+
+    /// Verifies the object and returns a hold on exactly the bytes that were verified.
+    async fn open_archive(&self, reference: &CheckpointRef, watch: &Watch) -> Result<Lease>;
+
+    /// Starts reading the object once, for a caller that verifies while it reads
+    /// ([`Archive::read`](crate::archive::Archive::read)). Missing, oversized and wrong-sized
+    /// objects are refused here already.
+    async fn fetch(&self, reference: &CheckpointRef) -> Result<StoredObject>;
+
+    /// Whether the object is there, by name alone.
+    async fn contains(&self, reference: &CheckpointRef) -> Result<bool>;
+
+    /// Removes the object; removing one that is gone is no error.
+    async fn delete(&self, reference: &CheckpointRef) -> Result<()>;
+
+    /// Where it is, for messages; never with a secret.
+    fn describe(&self) -> String;
+}
+
+/// Runs blocking work on tokio's blocking threads and waits for it.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(answer) => answer,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(_) => Err(Error::new(ErrorKind::Cancelled, "Cancelled")),
+    }
+}
+
+/// A store shared between jobs.
+pub type SharedStore = Arc<dyn CheckpointStore>;

@@ -1,0 +1,268 @@
+//! From a run's id to its verified archive: row, gate, store, archive, in that order.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::database::RunsDatabase;
+use super::gate::{Opening, gate};
+use super::model::{Previous, RunRow};
+use crate::archive::Archive;
+use crate::checkpoint::{
+    CheckpointLimits, CheckpointRef, DEFAULT_CHECKPOINTS, FileCheckpointStore, Lease, SharedStore,
+};
+use crate::error::{Error, ErrorKind, Result};
+use crate::progress::{Stage, Watch};
+use crate::text::visible_path;
+
+/// A database of runs and the store of their checkpoints (what Agno's agents carry as `db` and
+/// `checkpoints=`).
+#[derive(Clone, Debug)]
+pub struct Runs {
+    database: Arc<dyn RunsDatabase>,
+    store: Option<SharedStore>,
+    home: Option<PathBuf>,
+    durable_queue: bool,
+    limits: CheckpointLimits,
+}
+
+/// A run whose checkpoint passed the gate, the store and the archive rules.
+#[derive(Clone, Debug)]
+pub struct OpenedRun {
+    /// Its row.
+    pub row: RunRow,
+    /// What the row commits to.
+    pub reference: CheckpointRef,
+    /// The verified archive.
+    pub archive: Arc<Archive>,
+}
+
+impl Runs {
+    /// Runs in `database` with checkpoints in `store`; without one, Agno's default store below
+    /// `home` is used, by Agno's rule ([`Runs::checkpoint_store`]).
+    #[must_use]
+    pub fn new(
+        database: Arc<dyn RunsDatabase>,
+        store: Option<SharedStore>,
+        home: Option<PathBuf>,
+    ) -> Self {
+        Self {
+            database,
+            store,
+            home,
+            durable_queue: false,
+            limits: CheckpointLimits::default(),
+        }
+    }
+
+    /// Says that a durable queue serves these agents, which refuses the default store.
+    #[must_use]
+    pub fn with_durable_queue(mut self, durable_queue: bool) -> Self {
+        self.durable_queue = durable_queue;
+        self
+    }
+
+    /// The database.
+    #[must_use]
+    pub fn database(&self) -> &Arc<dyn RunsDatabase> {
+        &self.database
+    }
+
+    /// Whether the store is Agno's default, since none was named.
+    #[must_use]
+    pub fn uses_default_store(&self) -> bool {
+        self.store.is_none()
+    }
+
+    /// What the default store's use is worth saying; `None` when a store was named.
+    #[must_use]
+    pub fn store_notice(&self) -> Option<String> {
+        let root = self.default_root().ok()?;
+        self.store.is_none().then(|| {
+            format!(
+                "Sandbox checkpoints default to {}; name the store with --store before running more than one host",
+                visible_path(&root)
+            )
+        })
+    }
+
+    fn default_root(&self) -> Result<PathBuf> {
+        let home = self.home.as_ref().ok_or_else(|| {
+            Error::new(
+                ErrorKind::Store,
+                "No checkpoint store is named and there is no home directory",
+            )
+            .hint("name the store with --store")
+        })?;
+        Ok(home.join(DEFAULT_CHECKPOINTS))
+    }
+
+    /// The store that is read: the one named, else Agno's default directory, which is refused
+    /// while a durable queue worker is active, since other replicas cannot read this host's disk.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Store`] in Agno's words; what the default directory answers.
+    pub async fn checkpoint_store(&self) -> Result<SharedStore> {
+        if let Some(store) = &self.store {
+            return Ok(Arc::clone(store));
+        }
+        let root = self.default_root()?;
+        if self.durable_queue || self.database.queue_worker_active().await? {
+            return Err(Error::new(
+                ErrorKind::Store,
+                format!(
+                    "Sandbox checkpoints default to {}, which other queue replicas cannot read and \
+                     which does not survive losing this host; pass checkpoints= to the sandbox",
+                    visible_path(&root)
+                ),
+            )
+            .hint("name the store that the sandbox writes to with --store"));
+        }
+        Ok(Arc::new(FileCheckpointStore::open(root)?))
+    }
+
+    /// The gate's answer for `run_id`, asking neither store nor archive.
+    ///
+    /// # Errors
+    /// The gate's refusals; [`ErrorKind::Database`].
+    pub async fn pass_gate(
+        &self,
+        run_id: &str,
+        opening: &Opening<'_>,
+    ) -> Result<(RunRow, CheckpointRef)> {
+        let row = self.database.run(run_id).await?;
+        let reference = gate(run_id, row.as_ref(), opening)?;
+        match row {
+            Some(row) => Ok((row, reference)),
+            None => Err(Error::new(
+                ErrorKind::NotFound,
+                format!("Run {run_id} does not exist"),
+            )),
+        }
+    }
+
+    /// Opens the checkpoint that a completed run committed and returns a hold on its verified
+    /// stored bytes (Agno's `open_run_checkpoint`).
+    ///
+    /// # Errors
+    /// The default store's refusal, then the gate's, then the store's.
+    pub async fn open_run_checkpoint(
+        &self,
+        run_id: &str,
+        opening: &Opening<'_>,
+        watch: &Watch,
+    ) -> Result<Lease> {
+        let store = self.checkpoint_store().await?;
+        let (_, reference) = self.pass_gate(run_id, opening).await?;
+        store.open_archive(&reference, watch).await
+    }
+
+    /// Blocking [`Runs::open_run_checkpoint`], for callers without a runtime.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn blocking_open_run_checkpoint(
+        &self,
+        run_id: &str,
+        opening: &Opening<'_>,
+        watch: &Watch,
+    ) -> Result<Lease> {
+        block_on(self.open_run_checkpoint(run_id, opening, watch))?
+    }
+
+    /// Opens a run all the way: its stored bytes are read once, verified, and validated as an
+    /// archive, with every step of the proof chain reported to `watch`.
+    ///
+    /// # Errors
+    /// As [`Runs::open_run_checkpoint`], then [`ErrorKind::InvalidArchive`].
+    pub async fn open_run(
+        &self,
+        run_id: &str,
+        opening: &Opening<'_>,
+        watch: &Watch,
+    ) -> Result<OpenedRun> {
+        let store = self.checkpoint_store().await?;
+        let row = self.database.run(run_id).await?;
+        if row.is_some() {
+            watch.passed(Stage::Row, 1);
+        }
+        let reference = gate(run_id, row.as_ref(), opening)?;
+        watch.passed(Stage::Gate, 1);
+        let row = row.ok_or_else(|| {
+            Error::new(ErrorKind::NotFound, format!("Run {run_id} does not exist"))
+        })?;
+        let archive = self.open_reference(&store, &reference, watch).await?;
+        Ok(OpenedRun {
+            row,
+            reference,
+            archive: Arc::new(archive),
+        })
+    }
+
+    /// Blocking [`Runs::open_run`], for callers without a runtime.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn blocking_open_run(
+        &self,
+        run_id: &str,
+        opening: &Opening<'_>,
+        watch: &Watch,
+    ) -> Result<OpenedRun> {
+        block_on(self.open_run(run_id, opening, watch))?
+    }
+
+    async fn open_reference(
+        &self,
+        store: &SharedStore,
+        reference: &CheckpointRef,
+        watch: &Watch,
+    ) -> Result<Archive> {
+        let object = store.fetch(reference).await?;
+        Archive::read(object, &self.limits, watch).await
+    }
+
+    /// The session's last completed run before `row` whose object is still there.
+    ///
+    /// # Errors
+    /// What database and store answer.
+    pub async fn previous(&self, row: &RunRow) -> Result<Previous> {
+        let store = self.checkpoint_store().await?;
+        let runs = self.database.session(&row.session_id).await?;
+        let before: Vec<RunRow> = runs
+            .into_iter()
+            .take_while(|run| run.run_id != row.run_id)
+            .collect();
+        if before.is_empty() {
+            return Ok(Previous::None("this is the session's first turn".into()));
+        }
+        let (mut completed, mut gone) = (0, 0);
+        for run in before.into_iter().rev() {
+            let Ok(reference) = gate(&run.run_id, Some(&run), &Opening::Own) else {
+                continue;
+            };
+            completed += 1;
+            if store.contains(&reference).await? {
+                return Ok(Previous::Run(Box::new(run)));
+            }
+            gone += 1;
+        }
+        Ok(Previous::None(if completed == 0 {
+            "no turn before this one completed with a checkpoint".into()
+        } else {
+            format!(
+                "the checkpoints of the {gone} completed turns before this one are gone: retention deletes them"
+            )
+        }))
+    }
+}
+
+/// Drives a future on a small runtime of its own.
+pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map(|runtime| runtime.block_on(future))
+        .map_err(|error| {
+            Error::new(ErrorKind::Io, format!("cannot start a runtime: {error}")).source(error)
+        })
+}
