@@ -5,6 +5,7 @@ pub mod checkpoint;
 mod error;
 pub mod json;
 pub mod progress;
+pub mod review;
 pub mod runs;
 pub mod text;
 

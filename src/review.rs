@@ -1,0 +1,32 @@
+//! ⑤ the checkout that an archive holds, and how it differs from where it started.
+//!
+//! Nothing of the workspace is written to look at it. `workspace/repository` is a virtual working
+//! tree whose contents come from the archive's spool; only git's object files go to a private
+//! directory, for libgit2 to read as the objects of a repository of our own, in a child process
+//! that can be killed ([`init`]). The checkout's config, hooks, alternates, index and drivers are
+//! never given to libgit2. File content decides what changed; the agent's index only adds.
+
+mod attributes;
+mod base;
+mod checkout;
+mod compare;
+mod diff;
+mod ignore;
+mod index;
+mod model;
+mod notices;
+mod objects;
+mod open;
+mod process;
+mod protocol;
+mod refs;
+mod scan;
+mod tree;
+mod worker;
+
+pub use model::{
+    Base, BaseChoice, Commit, Diff, FileChange, FilePatch, Hunk, Line, LineKind, Notice,
+    PatchOptions, Stash, Status,
+};
+pub use open::Review;
+pub use process::{init, use_worker};

@@ -1,0 +1,419 @@
+//! From paths that differ to a diff: contents go to the worker, libgit2 pairs renames and counts
+//! lines, and what comes back is checked and put in git's words.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use super::compare::{Change, Comparison, Source};
+use super::index::{GITLINK, Index};
+use super::model::{FileChange, Notice, Status};
+use super::process::{Worker, unexpected};
+use super::protocol::{MAX_CONTENT, Request, Response, WireBlob, WireChange, WireDelta, WireSide};
+use super::refs::Id;
+use crate::archive::Archive;
+use crate::error::{Error, ErrorKind, Result};
+use crate::progress::{Stage, Watch};
+use crate::text::human_bytes;
+
+/// Contents of one comparison that are sent in all: the worker keeps them in memory.
+const MAX_CONTENTS: u64 = 256 << 20;
+const COMPARE_TIME: Duration = Duration::from_secs(30);
+/// Line counts get this long; then the list stands without the rest of them.
+const COUNT_TIME: Duration = Duration::from_secs(8);
+
+/// What the worker made of a comparison.
+pub(crate) struct Compared {
+    pub files: Vec<FileChange>,
+    pub notices: Vec<Notice>,
+    /// Whether the worker still holds the comparison.
+    pub alive: bool,
+}
+
+/// What the list of files needs to know besides the changes.
+pub(crate) struct Known<'a> {
+    pub index: Option<&'a Index>,
+    /// Paths of HEAD that the index does not have, when it could not be read.
+    pub head: HashSet<Vec<u8>>,
+}
+
+/// Sends the comparison and reads the file list, then the counts.
+pub(crate) fn compare(
+    worker: &mut Worker,
+    comparison: &Comparison,
+    known: &Known<'_>,
+    watch: &Watch,
+) -> Result<Compared> {
+    worker.allow(COMPARE_TIME, watch);
+    let (sent, mut opaque) = send_changes(worker, comparison, watch)?;
+    match worker.receive()? {
+        Response::Opaque(found) => {
+            for (number, why) in found {
+                let Some(index) = sent.get(number as usize) else {
+                    return Err(lied());
+                };
+                opaque.push((*index, crate::text::visible(&why).into_owned()));
+            }
+        }
+        other => return Err(unexpected(&other)),
+    }
+    let deltas = receive_deltas(worker, comparison)?;
+    let mut notices = Vec::new();
+    let mut counts = HashMap::new();
+    worker.allow(COUNT_TIME, watch);
+    let alive = match receive_counts(worker, &mut counts) {
+        Ok(()) => true,
+        Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
+        Err(error) => {
+            notices.push(Notice::new(
+                "worker-stopped",
+                format!("some line counts are missing: {error}"),
+            ));
+            false
+        }
+    };
+    if alive {
+        worker.rest();
+    }
+    let mut files = list(&deltas, &counts, known);
+    for (index, why) in opaque {
+        let change = &comparison.changes[index];
+        files.push(opaque_change(change, known, &why));
+        notices.push(Notice::at(opaque_tag(&why), &change.path, why));
+    }
+    notices.extend(add_conflicts(&mut files, known));
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    watch.passed(Stage::Diff, files.len() as u64);
+    Ok(Compared {
+        files,
+        notices,
+        alive,
+    })
+}
+
+fn lied() -> Error {
+    Error::new(
+        ErrorKind::UnsafeContent,
+        "The review worker answered about files it was not asked about",
+    )
+}
+
+fn opaque_tag(why: &str) -> &'static str {
+    if why.contains("too large") || why.contains("too much") {
+        "too-large"
+    } else if why.contains("not in the archive") {
+        "missing-object"
+    } else {
+        "bad-object"
+    }
+}
+
+/// Changes that could not be sent, by index, and why.
+type Opaque = Vec<(usize, String)>;
+
+/// Sends contents and changes; answers which were sent.
+pub(crate) fn send_changes(
+    worker: &mut Worker,
+    comparison: &Comparison,
+    watch: &Watch,
+) -> Result<(Vec<usize>, Opaque)> {
+    let (mut sent, mut opaque, mut wire) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut contents, mut total) = (0_u32, 0_u64);
+    for (index, change) in comparison.changes.iter().enumerate() {
+        watch.check()?;
+        let size = |side: &Option<super::compare::Side>| {
+            side.as_ref().map_or(0, |side| side.source.size())
+        };
+        let (old, new) = (size(&change.old), size(&change.new));
+        if old.max(new) > MAX_CONTENT {
+            opaque.push((
+                index,
+                format!(
+                    "its content is too large to compare ({})",
+                    human_bytes(old.max(new))
+                ),
+            ));
+            continue;
+        }
+        if total + old + new > MAX_CONTENTS {
+            opaque.push((
+                index,
+                format!(
+                    "too much differs to compare it all (over {})",
+                    human_bytes(MAX_CONTENTS)
+                ),
+            ));
+            continue;
+        }
+        total += old + new;
+        let mut side = |side: &Option<super::compare::Side>,
+                        archive: Option<&Archive>|
+         -> Result<Option<WireSide>> {
+            let Some(side) = side else { return Ok(None) };
+            let blob = match (&side.source, archive) {
+                (Source::Object(id), _) => WireBlob::Object(*id),
+                (Source::Bytes(bytes), _) => {
+                    worker.send(&Request::Content {
+                        bytes: bytes.clone(),
+                    })?;
+                    contents += 1;
+                    WireBlob::Content(contents - 1)
+                }
+                (Source::Spool { offset, size }, Some(archive)) => {
+                    let bytes = archive.spool().bytes(*offset, *size)?;
+                    worker.send(&Request::Content { bytes })?;
+                    contents += 1;
+                    WireBlob::Content(contents - 1)
+                }
+                (Source::Spool { .. }, None) => return Ok(None),
+            };
+            Ok(Some(WireSide {
+                mode: side.mode,
+                blob,
+            }))
+        };
+        let old = side(&change.old, comparison.old_archive.as_deref())?;
+        let new = side(&change.new, Some(&comparison.new_archive))?;
+        wire.push(WireChange {
+            path: change.path.clone(),
+            old,
+            new,
+        });
+        sent.push(index);
+        watch.at(Stage::Diff, index as u64, comparison.changes.len() as u64);
+    }
+    worker.send(&Request::Compare { changes: wire })?;
+    Ok((sent, opaque))
+}
+
+/// The deltas, each about paths that were sent.
+pub(crate) fn receive_deltas(
+    worker: &mut Worker,
+    comparison: &Comparison,
+) -> Result<Vec<WireDelta>> {
+    let paths: HashSet<&[u8]> = comparison
+        .changes
+        .iter()
+        .map(|change| &change.path[..])
+        .collect();
+    let known = |path: &Option<Vec<u8>>| path.as_deref().is_none_or(|path| paths.contains(path));
+    let mut deltas: Vec<WireDelta> = Vec::new();
+    loop {
+        match worker.receive()? {
+            Response::Deltas(batch) => deltas.extend(batch),
+            Response::Done => break,
+            other => return Err(unexpected(&other)),
+        }
+        if deltas.len() > 2 * comparison.changes.len() {
+            return Err(lied());
+        }
+    }
+    let honest = |delta: &WireDelta| {
+        known(&delta.old_path)
+            && known(&delta.new_path)
+            && (delta.old_path.is_some() || delta.new_path.is_some())
+    };
+    if deltas.iter().all(honest) {
+        Ok(deltas)
+    } else {
+        Err(lied())
+    }
+}
+
+type Counts = HashMap<u32, (u32, u32, bool)>;
+
+pub(crate) fn receive_counts(worker: &mut Worker, counts: &mut Counts) -> Result<()> {
+    loop {
+        match worker.receive()? {
+            Response::Counts(batch) => {
+                counts.extend(
+                    batch
+                        .into_iter()
+                        .map(|(delta, a, d, binary)| (delta, (a, d, binary))),
+                );
+            }
+            Response::Done => return Ok(()),
+            other => return Err(unexpected(&other)),
+        }
+    }
+}
+
+/// Deltas in git's words; a deletion and an addition of one path are one type change.
+fn list(deltas: &[WireDelta], counts: &Counts, known: &Known<'_>) -> Vec<FileChange> {
+    let mut files: Vec<FileChange> = Vec::with_capacity(deltas.len());
+    let mut deleted: HashMap<&[u8], usize> = HashMap::new();
+    for (number, delta) in deltas.iter().enumerate() {
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        let count = counts.get(&number).copied();
+        let mut file = FileChange {
+            status: Status::Modified,
+            path: delta
+                .new_path
+                .clone()
+                .or_else(|| delta.old_path.clone())
+                .unwrap_or_default(),
+            old_path: None,
+            old_mode: delta.old_mode,
+            new_mode: delta.new_mode,
+            additions: count
+                .filter(|(.., binary)| !binary)
+                .map(|(added, ..)| added),
+            deletions: count
+                .filter(|(.., binary)| !binary)
+                .map(|(_, deleted, _)| deleted),
+            binary: count.is_some_and(|(.., binary)| binary),
+            opaque: None,
+            deltas: vec![number],
+        };
+        match (&delta.old_path, &delta.new_path) {
+            (Some(old), Some(new)) if old != new => {
+                file.status = Status::Renamed;
+                file.old_path = Some(old.clone());
+            }
+            (Some(_), Some(_)) => {
+                file.status = match (delta.old_mode, delta.new_mode) {
+                    (GITLINK, _) | (_, GITLINK) => Status::Submodule,
+                    (old, new) if old & 0o170_000 != new & 0o170_000 => Status::Typechange,
+                    (old, new) if old != new && delta.same_content => Status::Mode,
+                    _ => Status::Modified,
+                };
+            }
+            (None, Some(path)) => {
+                if let Some(before) = deleted.get(&path[..]) {
+                    let before = &mut files[*before];
+                    before.status = if before.old_mode == GITLINK || file.new_mode == GITLINK {
+                        Status::Submodule
+                    } else {
+                        Status::Typechange
+                    };
+                    before.new_mode = file.new_mode;
+                    before.additions = before.additions.zip(file.additions).map(|(a, b)| a + b);
+                    before.deletions = before.deletions.zip(file.deletions).map(|(a, b)| a + b);
+                    before.binary |= file.binary;
+                    before.deltas.push(number);
+                    continue;
+                }
+                file.status = known.new_status(path, file.new_mode);
+                if file.new_mode == GITLINK && file.status == Status::Untracked {
+                    file.path.push(b'/');
+                }
+            }
+            (Some(path), None) => {
+                file.status = if file.old_mode == GITLINK {
+                    Status::Submodule
+                } else {
+                    Status::Deleted
+                };
+                deleted.insert(path, files.len());
+            }
+            (None, None) => continue,
+        }
+        files.push(file);
+    }
+    files
+}
+
+impl Known<'_> {
+    /// New files the index or HEAD know are added, others are untracked.
+    fn new_status(&self, path: &[u8], mode: u32) -> Status {
+        let indexed = self.index.and_then(|index| {
+            let at = index
+                .entries
+                .binary_search_by(|entry| entry.path[..].cmp(path));
+            at.ok().map(|at| &index.entries[at])
+        });
+        match indexed {
+            Some(_) if mode == GITLINK => Status::Submodule,
+            Some(_) => Status::Added,
+            None if self.head.contains(path) => Status::Added,
+            None => Status::Untracked,
+        }
+    }
+}
+
+/// A change whose content nobody compared.
+fn opaque_change(change: &Change, known: &Known<'_>, why: &str) -> FileChange {
+    let mode = |side: &Option<super::compare::Side>| side.as_ref().map_or(0, |side| side.mode);
+    let (old_mode, new_mode) = (mode(&change.old), mode(&change.new));
+    let status = match (&change.old, &change.new) {
+        (None, _) => known.new_status(&change.path, new_mode),
+        (_, None) => Status::Deleted,
+        _ if old_mode & 0o170_000 != new_mode & 0o170_000 => Status::Typechange,
+        _ => Status::Modified,
+    };
+    FileChange {
+        status,
+        path: change.path.clone(),
+        old_path: None,
+        old_mode,
+        new_mode,
+        additions: None,
+        deletions: None,
+        binary: false,
+        opaque: Some(why.to_owned()),
+        deltas: Vec::new(),
+    }
+}
+
+/// Marks what is unmerged in the index, and lists it even when its content is the base's.
+fn add_conflicts(files: &mut Vec<FileChange>, known: &Known<'_>) -> Option<Notice> {
+    let index = known.index?;
+    let unmerged: HashSet<&[u8]> = index
+        .entries
+        .iter()
+        .filter(|entry| entry.stage > 0)
+        .map(|entry| &entry.path[..])
+        .collect();
+    if unmerged.is_empty() {
+        return None;
+    }
+    let mut listed = HashSet::new();
+    for file in files.iter_mut() {
+        if unmerged.contains(&file.path[..]) {
+            file.status = Status::Conflicted;
+            listed.insert(file.path.clone());
+        }
+    }
+    let count = unmerged.len();
+    for path in unmerged {
+        if !listed.contains(path) {
+            files.push(FileChange {
+                status: Status::Conflicted,
+                path: path.to_vec(),
+                old_path: None,
+                old_mode: 0,
+                new_mode: 0,
+                additions: Some(0),
+                deletions: Some(0),
+                binary: false,
+                opaque: Some("it is unmerged in the index, and its content is the base's".into()),
+                deltas: Vec::new(),
+            });
+        }
+    }
+    Some(Notice::new(
+        "conflict",
+        format!("{count} paths are unmerged in the index"),
+    ))
+}
+
+/// A submodule or new nested checkout that no delta tells about.
+pub(crate) fn submodule_change(
+    path: Vec<u8>,
+    status: Status,
+    id: Option<Id>,
+    why: &str,
+) -> FileChange {
+    let mode = if id.is_some() { GITLINK } else { 0 };
+    FileChange {
+        status,
+        path,
+        old_path: None,
+        old_mode: mode,
+        new_mode: GITLINK,
+        additions: Some(0),
+        deletions: Some(0),
+        binary: false,
+        opaque: Some(why.to_owned()),
+        deltas: Vec::new(),
+    }
+}

@@ -1,0 +1,224 @@
+//! The worker's life as its parent sees it: started from our own executable, asked over pipes, and
+//! killed when it is over time or no longer wanted.
+
+use std::ffi::OsString;
+use std::io::{BufReader, BufWriter};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::protocol::{Failure, Request, Response, receive, send};
+use crate::error::{Error, ErrorKind, Result, fail};
+use crate::progress::Watch;
+
+/// The argument that turns the executable into a worker.
+const ARGUMENT: &str = "--afterrun-review-worker";
+/// How often deadline and cancellation are looked at.
+const PULSE: Duration = Duration::from_millis(10);
+
+static EXECUTABLE: OnceLock<PathBuf> = OnceLock::new();
+
+/// Call this first in `main`: it serves as the review worker when the process was started as one
+/// (and then does not return), and otherwise makes this executable the one that workers are
+/// started from.
+pub fn init() {
+    if std::env::args_os().nth(1) == Some(OsString::from(ARGUMENT)) {
+        super::worker::serve();
+        std::process::exit(0);
+    }
+    if let Ok(executable) = std::env::current_exe() {
+        let _ = EXECUTABLE.set(executable);
+    }
+}
+
+/// Names another executable whose `main` calls [`init`] first, e.g. the `afterrun` command. Only
+/// the first call of either counts.
+pub fn use_worker(executable: impl Into<PathBuf>) {
+    let _ = EXECUTABLE.set(executable.into());
+}
+
+/// A running worker.
+pub(crate) struct Worker {
+    input: BufWriter<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    guard: Arc<Guard>,
+}
+
+/// What the watching thread shares with the calls.
+struct Guard {
+    child: Mutex<Child>,
+    deadline: Mutex<Option<(Instant, Watch)>>,
+    /// Set when the worker was killed for being over time.
+    late: AtomicBool,
+    finished: AtomicBool,
+}
+
+impl Worker {
+    /// Starts a worker on the private repository in `folder`.
+    pub(crate) fn start(folder: &Path) -> Result<Self> {
+        let Some(executable) = EXECUTABLE.get() else {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                "No review worker is set up, and comparing needs one",
+            )
+            .hint("call afterrun::review::init() first in main, or afterrun::review::use_worker"));
+        };
+        let mut child = Command::new(executable)
+            .arg(ARGUMENT)
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| Error::io("start the review worker", executable, error))?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return fail(ErrorKind::Io, "cannot talk to the review worker");
+        };
+        let guard = Arc::new(Guard {
+            child: Mutex::new(child),
+            deadline: Mutex::new(None),
+            late: AtomicBool::new(false),
+            finished: AtomicBool::new(false),
+        });
+        let watching = Arc::clone(&guard);
+        std::thread::spawn(move || watching.watch());
+        let mut worker = Self {
+            input: BufWriter::new(input),
+            output: BufReader::new(output),
+            guard,
+        };
+        worker.send(&Request::Open {
+            folder: folder.as_os_str().as_bytes().to_vec(),
+        })?;
+        worker.allow(Duration::from_secs(10), &Watch::default());
+        match worker.receive()? {
+            Response::Done => Ok(worker),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Gives what follows this much time, and lets `watch` cancel it; the worker does not survive
+    /// the end of either.
+    pub(crate) fn allow(&self, time: Duration, watch: &Watch) {
+        let mut deadline = lock(&self.guard.deadline);
+        *deadline = Some((Instant::now() + time, watch.clone()));
+    }
+
+    /// The worker may idle from here on.
+    pub(crate) fn rest(&self) {
+        *lock(&self.guard.deadline) = None;
+    }
+
+    pub(crate) fn send(&mut self, request: &Request) -> Result<()> {
+        send(&mut self.input, request).map_err(|error| self.gone(Some(error)))
+    }
+
+    /// The next answer; a refusal is an error.
+    pub(crate) fn receive(&mut self) -> Result<Response> {
+        match receive(&mut self.output) {
+            Ok(Some(Response::Failed { why, message })) => Err(refused(why, &message)),
+            Ok(Some(response)) => Ok(response),
+            Ok(None) => Err(self.gone(None)),
+            Err(error) if self.guard.late.load(Ordering::SeqCst) || self.cancelled() => {
+                Err(self.gone(Some(std::io::Error::other(error))))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn cancelled(&self) -> bool {
+        lock(&self.guard.deadline)
+            .as_ref()
+            .is_some_and(|(_, watch)| watch.token().is_cancelled())
+    }
+
+    /// Why the worker stopped answering.
+    fn gone(&self, source: Option<std::io::Error>) -> Error {
+        if self.cancelled() {
+            return Error::cancelled();
+        }
+        let error = if self.guard.late.load(Ordering::SeqCst) {
+            Error::new(
+                ErrorKind::Timeout,
+                "The review worker took too long with this checkout's objects and was stopped",
+            )
+        } else {
+            Error::new(
+                ErrorKind::UnsafeContent,
+                "The review worker died on this checkout's objects",
+            )
+        };
+        let error = error.hint("`afterrun tree` and `afterrun restore` do not need git's objects");
+        match source {
+            Some(source) => error.source(source),
+            None => error,
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.guard.finished.store(true, Ordering::SeqCst);
+        let mut child = lock(&self.guard.child);
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}
+
+impl Guard {
+    /// Kills the worker at its deadline or on cancellation.
+    fn watch(&self) {
+        while !self.finished.load(Ordering::SeqCst) {
+            std::thread::sleep(PULSE);
+            let verdict = lock(&self.deadline).as_ref().and_then(|(deadline, watch)| {
+                if watch.token().is_cancelled() {
+                    Some(false)
+                } else {
+                    (Instant::now() > *deadline).then_some(true)
+                }
+            });
+            if let Some(late) = verdict {
+                self.late.store(late, Ordering::SeqCst);
+                let _ = lock(&self.child).kill();
+                return;
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn refused(why: Failure, message: &str) -> Error {
+    let message = crate::text::visible(message);
+    let message: String = message.chars().take(300).collect();
+    match why {
+        Failure::Missing => Error::new(
+            ErrorKind::UnsafeContent,
+            format!("An object is missing: {message}"),
+        ),
+        Failure::Damaged => Error::new(
+            ErrorKind::UnsafeContent,
+            format!("An object is damaged: {message}"),
+        ),
+        Failure::Limit => Error::new(ErrorKind::Limit, format!("Too much to compare: {message}")),
+        Failure::Protocol => Error::new(
+            ErrorKind::UnsafeContent,
+            format!("The review worker refused: {message}"),
+        ),
+    }
+}
+
+pub(crate) fn unexpected(response: &Response) -> Error {
+    let name = format!("{response:?}");
+    let name: String = name.chars().take_while(|c| c.is_alphanumeric()).collect();
+    Error::new(
+        ErrorKind::UnsafeContent,
+        format!("The review worker gave an unexpected answer ({name})"),
+    )
+}

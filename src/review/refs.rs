@@ -1,0 +1,188 @@
+//! HEAD, refs and the stash, resolved by us from the checkout's own files: at most five hops, names
+//! checked, an id of 40 hex digits at the end.
+
+use super::model::Stash;
+use super::tree::{WorkTree, join};
+use crate::error::Result;
+
+/// An object's id.
+pub(crate) type Id = [u8; 20];
+
+const MAX_HOPS: usize = 5;
+const MAX_REF: u64 = 4096;
+const MAX_PACKED_REFS: u64 = 16 << 20;
+const MAX_LOG: u64 = 1 << 20;
+
+/// Where HEAD leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Head {
+    /// To this commit, with the branch when it is on one.
+    At { id: Id, branch: Option<String> },
+    /// To a branch without a commit.
+    Unborn { branch: String },
+    /// Nowhere, and why.
+    Broken(String),
+}
+
+/// `text` as an id, when it is 40 hex digits.
+pub(crate) fn parse_id(text: &[u8]) -> Option<Id> {
+    let (pairs, rest) = text.as_chunks::<2>();
+    if pairs.len() != 20 || !rest.is_empty() {
+        return None;
+    }
+    let mut id = [0; 20];
+    for (byte, pair) in id.iter_mut().zip(pairs) {
+        let digit = |c: u8| char::from(c).to_digit(16);
+        *byte = u8::try_from(digit(pair[0])? << 4 | digit(pair[1])?).ok()?;
+    }
+    Some(id)
+}
+
+/// 40 hex digits.
+pub(crate) fn show_id(id: &Id) -> String {
+    crate::checkpoint::hex(id)
+}
+
+/// The refs of one git directory, given by its path below `tree`.
+pub(crate) struct Refs<'a> {
+    tree: &'a WorkTree,
+    git_dir: Vec<u8>,
+}
+
+impl<'a> Refs<'a> {
+    pub(crate) fn new(tree: &'a WorkTree, git_dir: &[u8]) -> Self {
+        Self {
+            tree,
+            git_dir: git_dir.to_vec(),
+        }
+    }
+
+    fn read(&self, name: &[u8], limit: u64) -> Result<Option<Vec<u8>>> {
+        self.tree.file(&join(&self.git_dir, name), limit)
+    }
+
+    /// Follows HEAD.
+    pub(crate) fn head(&self) -> Result<Head> {
+        let Some(first) = self.read(b"HEAD", MAX_REF)? else {
+            return Ok(Head::Broken("there is no HEAD file".into()));
+        };
+        let mut text = first;
+        let mut branch = None;
+        for _ in 0..MAX_HOPS {
+            let line = text.trim_ascii_end();
+            let Some(name) = line.strip_prefix(b"ref:") else {
+                return Ok(match parse_id(line) {
+                    Some(id) => Head::At { id, branch },
+                    None if line.len() == 64 && line.iter().all(u8::is_ascii_hexdigit) => {
+                        Head::Broken("its ids are SHA-256, which cannot be read yet".into())
+                    }
+                    None => Head::Broken("HEAD holds neither a ref nor a commit id".into()),
+                });
+            };
+            let name = name.trim_ascii().to_vec();
+            if !is_ref_name(&name) {
+                return Ok(Head::Broken(format!(
+                    "HEAD names {}, which is no ref",
+                    crate::text::visible_bytes(&name)
+                )));
+            }
+            let shown = String::from_utf8_lossy(&name);
+            let short = shown.strip_prefix("refs/heads/").unwrap_or(&shown);
+            branch = Some(short.to_owned());
+            if name == b"refs/heads/.invalid" {
+                return Ok(Head::Broken(
+                    "its refs are in a reftable, which cannot be read yet".into(),
+                ));
+            }
+            match self.lookup(&name)? {
+                Some(next) => text = next,
+                None => {
+                    return Ok(Head::Unborn {
+                        branch: short.to_owned(),
+                    });
+                }
+            }
+        }
+        Ok(Head::Broken("its refs lead on and on".into()))
+    }
+
+    /// What a loose or packed ref holds.
+    fn lookup(&self, name: &[u8]) -> Result<Option<Vec<u8>>> {
+        if let Some(text) = self.read(name, MAX_REF)? {
+            return Ok(Some(text));
+        }
+        let packed = self
+            .read(b"packed-refs", MAX_PACKED_REFS)?
+            .unwrap_or_default();
+        for line in packed.split(|b| *b == b'\n') {
+            if line.len() > 41 && line[40] == b' ' && &line[41..] == name {
+                return Ok(Some(line[..40].to_vec()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The stash, newest first, as its reflog tells it.
+    pub(crate) fn stashes(&self) -> Result<Vec<Stash>> {
+        if self.lookup(b"refs/stash")?.is_none() {
+            return Ok(Vec::new());
+        }
+        let log = self.read(b"logs/refs/stash", MAX_LOG)?.unwrap_or_default();
+        let mut stashes = Vec::new();
+        for line in log.split(|b| *b == b'\n').filter(|line| line.len() > 81) {
+            let Some(id) = parse_id(&line[41..81]) else {
+                continue;
+            };
+            let subject = line
+                .iter()
+                .position(|b| *b == b'\t')
+                .map_or(&b""[..], |at| &line[at + 1..]);
+            stashes.push(Stash {
+                id: show_id(&id),
+                subject: String::from_utf8_lossy(subject).into_owned(),
+            });
+        }
+        stashes.reverse();
+        Ok(stashes)
+    }
+}
+
+/// Git's rules for ref names, as far as they keep a name inside `refs/`.
+fn is_ref_name(name: &[u8]) -> bool {
+    name.starts_with(b"refs/")
+        && name.len() < 1024
+        && !name.ends_with(b"/")
+        && !name
+            .iter()
+            .any(|b| *b < 0x20 || *b == 0x7f || b" ~^:?*[\\".contains(b))
+        && name
+            .split(|b| *b == b'/')
+            .all(|part| !part.is_empty() && !part.starts_with(b".") || part == b".invalid")
+        && !name.windows(2).any(|pair| pair == b"..")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_and_names_are_checked() {
+        assert_eq!(
+            parse_id(b"0123456789abcdef0123456789ABCDEF01234567").map(|id| id[1]),
+            Some(0x23)
+        );
+        assert_eq!(parse_id(b"0123456789abcdef0123456789abcdef0123456"), None);
+        assert_eq!(parse_id(b"g123456789abcdef0123456789abcdef01234567"), None);
+        assert!(is_ref_name(b"refs/heads/fix/refunds"));
+        for bad in [
+            &b"HEAD"[..],
+            b"refs/../../etc/passwd",
+            b"refs/heads/",
+            b"refs//x",
+            b"refs/heads/.x",
+            b"refs/a b",
+        ] {
+            assert!(!is_ref_name(bad));
+        }
+    }
+}

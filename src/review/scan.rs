@@ -1,0 +1,323 @@
+//! One walk over a virtual working tree: which files a comparison is about, which are ignored, and
+//! which folders are checkouts of their own.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::checkout::DOT_GIT;
+use super::ignore::IgnoreStack;
+use super::index::{GITLINK, Index};
+use super::model::Notice;
+use super::refs::{Head, Id, Refs};
+use super::tree::{WorkTree, join};
+use crate::archive::{Entry, EntryKind};
+use crate::error::Result;
+use crate::progress::Watch;
+
+/// Ignored paths that are kept for showing; all are counted.
+const MAX_IGNORED_PATHS: usize = 10_000;
+const MAX_GITFILE: u64 = 4096;
+
+/// Where a file's bytes are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Body {
+    /// In the archive's spool.
+    Spool { offset: u64, size: u64 },
+    /// A link's target.
+    Link(Vec<u8>),
+    /// Left out by a sparse checkout: what the index says.
+    Index(Id),
+}
+
+/// One file of the working tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Git's mode.
+    pub mode: u32,
+    pub body: Body,
+}
+
+/// A folder that is a checkout of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct Nested {
+    /// Its git directory below the scanned tree.
+    pub git_dir: Option<Vec<u8>>,
+    /// Its HEAD's commit.
+    pub head: Option<Id>,
+}
+
+/// What a walk found.
+#[derive(Debug, Default)]
+pub(crate) struct Scan {
+    pub files: BTreeMap<Vec<u8>, Found>,
+    pub nested: BTreeMap<Vec<u8>, Nested>,
+    pub ignored: u64,
+    pub ignored_paths: Vec<Vec<u8>>,
+    pub sparse: u64,
+    pub notices: Vec<Notice>,
+}
+
+/// Paths that are in scope whatever ignore rules say.
+#[derive(Debug, Default)]
+pub(crate) struct Tracked<'a> {
+    files: HashSet<&'a [u8]>,
+    folders: HashSet<&'a [u8]>,
+    /// Submodules of the base; those of the index alone are staged.
+    submodules: HashMap<&'a [u8], bool>,
+}
+
+impl<'a> Tracked<'a> {
+    pub(crate) fn add(&mut self, path: &'a [u8], mode: u32, of_base: bool) {
+        if mode == GITLINK {
+            *self.submodules.entry(path).or_default() |= of_base;
+            return;
+        }
+        self.files.insert(path);
+        let mut end = path.len();
+        while let Some(cut) = path[..end].iter().rposition(|b| *b == b'/') {
+            if !self.folders.insert(&path[..cut]) {
+                break;
+            }
+            end = cut;
+        }
+    }
+
+    pub(crate) fn add_index(&mut self, index: &'a Index) {
+        for entry in &index.entries {
+            self.add(&entry.path, entry.mode, false);
+        }
+    }
+}
+
+/// Walks `tree`, whose git directory is `git_dir` below it when it has one there.
+pub(crate) fn scan(
+    tree: &WorkTree,
+    git_dir: Option<&[u8]>,
+    index: Option<&Index>,
+    tracked: &Tracked<'_>,
+    watch: &Watch,
+) -> Result<Scan> {
+    let mut found = Scan::default();
+    let mut rules = IgnoreStack::new(tree, git_dir)?;
+    if rules.exclude_rules > 0 {
+        found.notices.push(Notice::at(
+            "info-exclude",
+            b".git/info/exclude",
+            format!(
+                "{} rules besides Agno's own leave files out, which no diff shows",
+                rules.exclude_rules
+            ),
+        ));
+    }
+    enum Step {
+        Enter { folder: Vec<u8>, ignored: bool },
+        Leave { folder: Vec<u8> },
+    }
+    let mut steps = vec![Step::Enter {
+        folder: Vec::new(),
+        ignored: false,
+    }];
+    while let Some(step) = steps.pop() {
+        let (folder, ignored) = match step {
+            Step::Leave { folder } => {
+                rules.leave(&folder);
+                continue;
+            }
+            Step::Enter { folder, ignored } => (folder, ignored),
+        };
+        watch.check()?;
+        rules.enter(tree, &folder)?;
+        let mut below = Vec::new();
+        for entry in tree.children(&folder) {
+            if entry.name() == DOT_GIT {
+                continue;
+            }
+            let path = join(&folder, entry.name());
+            let is_folder = entry.is_directory();
+            let known = tracked.files.contains(&path[..]) || tracked.folders.contains(&path[..]);
+            let left_out = ignored || !known && rules.ignores(&path, is_folder);
+            if !is_folder {
+                if !left_out || known {
+                    found.files.insert(path, file(entry));
+                } else {
+                    found.leave_out(path);
+                }
+                continue;
+            }
+            let own = tree.entry(&join(&path, DOT_GIT)).is_some();
+            let submodule = tracked.submodules.get(&path[..]).copied();
+            if submodule == Some(true) && tree.children(&path).next().is_none() {
+                // An empty folder stands for a submodule that was not checked out.
+                found.nested.insert(
+                    path,
+                    Nested {
+                        git_dir: None,
+                        head: None,
+                    },
+                );
+            } else if own && (submodule.is_some() || !known) {
+                let nested = nested(tree, &path)?;
+                let valid = nested.git_dir.is_some();
+                if submodule.is_some() || valid && !left_out {
+                    found.notices.push(Notice::at(
+                        if submodule == Some(true) { "submodule" } else { "embedded-repository" },
+                        &path,
+                        "a checkout of its own: shown as one entry, its files are not compared one by one",
+                    ));
+                    found.nested.insert(path, nested);
+                } else if valid {
+                    found.leave_out([&path[..], b"/"].concat());
+                } else {
+                    found.notices.push(Notice::at(
+                        "embedded-repository",
+                        &path,
+                        "its .git is no repository: shown as plain files",
+                    ));
+                    below.push(Step::Enter {
+                        folder: path,
+                        ignored: left_out,
+                    });
+                }
+            } else {
+                if own {
+                    found.notices.push(Notice::at("embedded-repository", &path, "a .git lies in a folder that is tracked: its files are compared all the same"));
+                }
+                below.push(Step::Enter {
+                    folder: path,
+                    ignored: left_out && !known,
+                });
+            }
+        }
+        steps.push(Step::Leave { folder });
+        steps.extend(below.into_iter().rev());
+    }
+    for path in &rules.skipped {
+        found.notices.push(Notice::at(
+            "ignore-rules",
+            path,
+            "its rules are too many to apply: what they name is shown",
+        ));
+    }
+    if let Some(index) = index {
+        found.add_sparse(tree, index);
+    }
+    Ok(found)
+}
+
+impl Scan {
+    fn leave_out(&mut self, path: Vec<u8>) {
+        self.ignored += 1;
+        if self.ignored_paths.len() < MAX_IGNORED_PATHS {
+            self.ignored_paths.push(path);
+        }
+    }
+
+    /// What skip-worktree leaves out of the working tree is not deleted.
+    fn add_sparse(&mut self, tree: &WorkTree, index: &Index) {
+        for entry in &index.entries {
+            if !entry.skip_worktree || entry.stage != 0 || tree.entry(&entry.path).is_some() {
+                continue;
+            }
+            let blocked = entry
+                .path
+                .iter()
+                .enumerate()
+                .filter(|(_, b)| **b == b'/')
+                .any(|(at, _)| {
+                    tree.entry(&entry.path[..at])
+                        .is_some_and(|parent| !parent.is_directory())
+                });
+            if !blocked {
+                self.sparse += 1;
+                let found = Found {
+                    mode: entry.mode,
+                    body: Body::Index(entry.id),
+                };
+                self.files.insert(entry.path.clone(), found);
+            }
+        }
+        if self.sparse > 0 {
+            self.notices.push(Notice::at(
+                "sparse",
+                b".git/index",
+                format!("{} files are left out of the working tree by the index (skip-worktree) and do not count as deleted", self.sparse),
+            ));
+        }
+    }
+}
+
+/// Git's view of one entry that is no folder.
+fn file(entry: &Entry) -> Found {
+    match &entry.kind {
+        EntryKind::Symlink { target } => Found {
+            mode: 0o120_000,
+            body: Body::Link(target.clone()),
+        },
+        EntryKind::File { offset, size } => Found {
+            // Content, type and the owner's executable bit count, whatever core.fileMode says.
+            mode: if entry.mode & 0o100 == 0 {
+                0o100_644
+            } else {
+                0o100_755
+            },
+            body: Body::Spool {
+                offset: *offset,
+                size: *size,
+            },
+        },
+        EntryKind::Directory => Found {
+            mode: 0o040_000,
+            body: Body::Link(Vec::new()),
+        },
+    }
+}
+
+/// The checkout in the folder `path`: its `.git` folder, or the one that its `.git` file names
+/// inside the archive.
+fn nested(tree: &WorkTree, path: &[u8]) -> Result<Nested> {
+    let dot_git = join(path, DOT_GIT);
+    let git_dir = if tree.is_folder(&dot_git) {
+        Some(dot_git)
+    } else {
+        let text = tree.file(&dot_git, MAX_GITFILE)?.unwrap_or_default();
+        text.strip_prefix(b"gitdir:")
+            .map(<[u8]>::trim_ascii)
+            .and_then(|target| resolve(path, target))
+    };
+    let valid = git_dir.filter(|dir| {
+        tree.entry(&join(dir, b"HEAD")).is_some()
+            && tree.is_folder(&join(dir, b"objects"))
+            && tree.is_folder(&join(dir, b"refs"))
+    });
+    let Some(git_dir) = valid else {
+        return Ok(Nested {
+            git_dir: None,
+            head: None,
+        });
+    };
+    let head = match Refs::new(tree, &git_dir).head()? {
+        Head::At { id, .. } => Some(id),
+        _ => None,
+    };
+    Ok(Nested {
+        git_dir: Some(git_dir),
+        head,
+    })
+}
+
+/// `target` as seen from the folder `path`, when it stays below the tree's root.
+fn resolve(path: &[u8], target: &[u8]) -> Option<Vec<u8>> {
+    let mut parts: Vec<&[u8]> = path.split(|b| *b == b'/').collect();
+    if target.starts_with(b"/") {
+        return None;
+    }
+    for part in target.split(|b| *b == b'/') {
+        match part {
+            b"" | b"." => {}
+            b".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join(&b'/'))
+}
