@@ -20,7 +20,7 @@ mod spool;
 use std::collections::HashMap;
 use std::path::Path;
 
-pub use capture::CaptureRoots;
+pub use capture::{CaptureRoots, DEFAULT_NATIVE_EXCLUSIONS};
 pub use entry::{Entry, EntryKind};
 pub use pax::Mtime;
 pub use restore::{RestoreOptions, RestorePlan, RestoreReport};

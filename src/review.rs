@@ -29,4 +29,4 @@ pub use model::{
     PatchOptions, Stash, Status,
 };
 pub use open::Review;
-pub use process::{init, use_worker};
+pub use process::{check_worker, init, use_worker};

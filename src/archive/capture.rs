@@ -23,6 +23,12 @@ const RECORD: u64 = 20 * BLOCK;
 const LEVEL: u32 = 4;
 const NAME_FIELD: usize = 100;
 
+/// Credential files that Agno's sandboxes leave out of every capture.
+pub const DEFAULT_NATIVE_EXCLUSIONS: [&[u8]; 2] = [
+    b"native/codex/auth.json",
+    b"native/.claude/.credentials.json",
+];
+
 /// The two directories of a capture.
 #[derive(Clone, Debug)]
 pub struct CaptureRoots {

@@ -66,7 +66,9 @@ fn invalid<T>() -> Result<T> {
 
 /// Why there is no next member.
 enum Stop {
-    /// The archive ends here, or what follows is no header: Python stops reading in silence.
+    /// A block of zeros ends the archive.
+    End,
+    /// What follows is no header: Python stops reading in silence, unless it is the very first.
     Quiet,
     Failed(crate::error::Error),
 }
@@ -110,7 +112,7 @@ impl<'a> Members<'a> {
         match self.read(0) {
             Ok(member) => Ok(Some(member)),
             Err(Stop::Quiet) if first => invalid(),
-            Err(Stop::Quiet) => Ok(None),
+            Err(Stop::Quiet | Stop::End) => Ok(None),
             Err(Stop::Failed(error)) => Err(error),
         }
     }
@@ -124,7 +126,8 @@ impl<'a> Members<'a> {
         self.position += BLOCK;
         match Header::parse(&block) {
             Ok(header) => Ok(header),
-            Err(NoHeader::End | NoHeader::Invalid) => Err(Stop::Quiet),
+            Err(NoHeader::End) => Err(Stop::End),
+            Err(NoHeader::Invalid) => Err(Stop::Quiet),
         }
     }
 
@@ -138,7 +141,7 @@ impl<'a> Members<'a> {
 
     fn read(&mut self, depth: usize) -> Result<Member, Stop> {
         if depth > MAX_EXTENSIONS {
-            return Err(Stop::Failed(too_deep()));
+            return Err(Stop::Failed(no_archive()));
         }
         let header = self.block()?;
         match header.kind {
@@ -221,12 +224,12 @@ impl<'a> Members<'a> {
     /// The member an extension header speaks of; there must be one.
     fn following(&mut self, depth: usize) -> Result<Member, Stop> {
         match self.read(depth + 1) {
-            Err(Stop::Quiet) => Err(Stop::Failed(too_deep())),
+            Err(Stop::Quiet | Stop::End) => Err(Stop::Failed(no_archive())),
             other => other,
         }
     }
 }
 
-fn too_deep() -> crate::error::Error {
+fn no_archive() -> crate::error::Error {
     crate::error::Error::new(ErrorKind::InvalidArchive, "Invalid checkpoint archive")
 }

@@ -438,6 +438,7 @@ impl Staging {
     fn new(parent: &Path) -> Result<Self> {
         let folder = tempfile::Builder::new()
             .prefix(".restore-")
+            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700))
             .tempdir_in(parent)
             .map_err(|error| Error::io("write in", parent, error))?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

@@ -4,14 +4,9 @@
 use super::index::Index;
 use super::model::Notice;
 use super::tree::WorkTree;
-use crate::archive::Entry;
+use crate::archive::{DEFAULT_NATIVE_EXCLUSIONS, Entry};
 use crate::error::Result;
 
-/// Files that Agno leaves out at capture since they hold credentials.
-pub(crate) const CREDENTIALS: [&[u8]; 2] = [
-    b"native/codex/auth.json",
-    b"native/.claude/.credentials.json",
-];
 const MAX_CONFIG: u64 = 1 << 20;
 
 /// Configuration keys whose value git runs, or that lead it elsewhere; matched on section and key.
@@ -44,7 +39,7 @@ const LEADS: [&str; 6] = [
 
 /// Notices about the harness home.
 pub(crate) fn of_native(all: &WorkTree) -> Vec<Notice> {
-    CREDENTIALS
+    DEFAULT_NATIVE_EXCLUSIONS
         .iter()
         .filter(|path| all.entry(path).is_some())
         .map(|path| {

@@ -29,6 +29,7 @@ impl PrivateObjects {
         let parent = std::env::temp_dir();
         let folder = tempfile::Builder::new()
             .prefix("afterrun-")
+            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700))
             .tempdir()
             .map_err(|error| Error::io("write in", &parent, error))?;
         let path = folder.path();

@@ -40,6 +40,15 @@ pub fn use_worker(executable: impl Into<PathBuf>) {
     let _ = EXECUTABLE.set(executable.into());
 }
 
+/// Starts a worker on an empty repository and lets it answer.
+///
+/// # Errors
+/// Why none can be started.
+pub fn check_worker() -> Result<()> {
+    let objects = super::objects::PrivateObjects::new()?;
+    Worker::start(objects.path()).map(drop)
+}
+
 /// A running worker.
 pub(crate) struct Worker {
     input: BufWriter<ChildStdin>,

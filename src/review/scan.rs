@@ -134,7 +134,8 @@ pub(crate) fn scan(
             let path = join(&folder, entry.name());
             let is_folder = entry.is_directory();
             let known = tracked.files.contains(&path[..]) || tracked.folders.contains(&path[..]);
-            let left_out = ignored || !known && rules.ignores(&path, is_folder);
+            // A folder that is left out stays so around the files in it that are tracked.
+            let left_out = ignored || (is_folder || !known) && rules.ignores(&path, is_folder);
             if !is_folder {
                 if !left_out || known {
                     found.files.insert(path, file(entry));
@@ -183,7 +184,7 @@ pub(crate) fn scan(
                 }
                 below.push(Step::Enter {
                     folder: path,
-                    ignored: left_out && !known,
+                    ignored: left_out,
                 });
             }
         }

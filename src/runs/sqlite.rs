@@ -685,6 +685,14 @@ fn data(value: ValueRef<'_>) -> RunData {
         ValueRef::Real(number) => return RunData::Value(Json::Float(number)),
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes,
     };
+    // Bytes may be UTF-16 or begin with a mark; text may not.
+    let parsed = || match value {
+        ValueRef::Text(_) => match std::str::from_utf8(bytes) {
+            Ok(text) => Json::parse(text),
+            Err(_) => Json::parse_bytes(bytes),
+        },
+        _ => Json::parse_bytes(bytes),
+    };
     if bytes.len() > MAX_RUN_DATA {
         return RunData::Unreadable(format!(
             "its run_data is {}, over the {} that are read",
@@ -692,7 +700,7 @@ fn data(value: ValueRef<'_>) -> RunData {
             crate::text::human_bytes(MAX_RUN_DATA as u64)
         ));
     }
-    let decoded = Json::parse_bytes(bytes).and_then(|value| match value {
+    let decoded = parsed().and_then(|value| match value {
         Json::Text(text) => Json::parse(&text),
         value => Ok(value),
     });

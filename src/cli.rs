@@ -1,0 +1,115 @@
+//! The command line: everything the interface does, for scripts and pipes.
+
+mod args;
+mod capture;
+mod context;
+mod diff;
+mod doctor;
+mod exit;
+mod interface;
+mod output;
+mod progress;
+mod read;
+mod restore;
+mod runs;
+mod show;
+mod target;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use crate::error::{Error, ErrorKind, Result};
+use args::{Arguments, Command};
+use context::Context;
+use output::Output;
+
+/// Parses the arguments, runs the command, and says how it ended.
+pub fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return usage(&error),
+    };
+    start_logging(arguments.global.verbose);
+    let output = Output::new(arguments.global.json, arguments.global.color);
+    let context = match Context::new(arguments.global, output) {
+        Ok(context) => context,
+        Err((error, output)) => return ended(&output, Err(error)),
+    };
+    let answer = context.block_on(run(&context, arguments.command));
+    ended(context.output(), answer.and_then(|answer| answer))
+}
+
+/// What clap answers: help and version are no errors, and an error is one document with `--json`.
+fn usage(error: &clap::Error) -> ExitCode {
+    let asked_json = std::env::args_os().any(|argument| argument == "--json");
+    if error.use_stderr() && asked_json {
+        let text = error.to_string();
+        let line = text.lines().next().unwrap_or_default();
+        let message = line.trim_start_matches("error: ");
+        let output = Output::new(true, args::When::Never);
+        return ended(&output, Err(Error::new(ErrorKind::Usage, message)));
+    }
+    let _ = error.print();
+    ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+}
+
+fn ended(output: &Output, answer: Result<ExitCode>) -> ExitCode {
+    match answer.and_then(|code| output.flush().map(|()| code)) {
+        Ok(code) => code,
+        // Whoever read us has gone: nothing is left to say, and nobody to say it to.
+        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            output.error(&error);
+            exit::code(error.kind())
+        }
+    }
+}
+
+/// Logs go to stderr when they are asked for, made safe like everything else.
+fn start_logging(verbose: u8) {
+    let level = match verbose {
+        0 => return,
+        1 => "afterrun=info",
+        2 => "afterrun=debug",
+        _ => "afterrun=trace",
+    };
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(level)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .try_init();
+}
+
+async fn run(context: &Context, command: Option<Command>) -> Result<ExitCode> {
+    let done = |answer: Result<()>| answer.map(|()| ExitCode::SUCCESS);
+    match command {
+        None => done(interface::configured(context).await),
+        Some(Command::Demo(args)) => done(interface::demo(context, args).await),
+        Some(Command::Agents) => done(runs::agents(context).await),
+        Some(Command::Runs(args)) => done(runs::runs(context, &args).await),
+        Some(Command::Show(args)) => done(show::show(context, &args).await),
+        Some(Command::Verify(args)) => verify::verify(context, &args).await,
+        Some(Command::Tree(args)) => done(read::tree(context, &args).await),
+        Some(Command::Cat(args)) => done(read::cat(context, &args).await),
+        Some(Command::Diff(args)) => done(diff::diff(context, &args).await),
+        Some(Command::Patch(args)) => done(diff::patch(context, &args).await),
+        Some(Command::Restore(args)) => done(restore::restore(context, &args).await),
+        Some(Command::Fetch(args)) => done(restore::fetch(context, &args).await),
+        Some(Command::Capture(args)) => done(capture::capture(context, &args).await),
+        Some(Command::Doctor) => doctor::doctor(context).await,
+        Some(Command::Completions { shell }) => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "afterrun", &mut script);
+            done(context.output().bytes(&script))
+        }
+        Some(Command::Man) => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Arguments::command())
+                .render(&mut page)
+                .map_err(|error| Error::io("write", std::path::Path::new("the manual"), error))?;
+            done(context.output().bytes(&page))
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! `capture`: two directories into the store.
+
+use std::os::unix::ffi::OsStrExt;
+
+use super::args::CaptureArgs;
+use super::context::Context;
+use crate::archive::{CaptureRoots, CheckpointArchive, DEFAULT_NATIVE_EXCLUSIONS};
+use crate::checkpoint::FileCheckpointStore;
+use crate::error::{Error, ErrorKind, Result};
+use crate::json::Json;
+
+/// `afterrun capture`.
+pub(super) async fn capture(context: &Context, args: &CaptureArgs) -> Result<()> {
+    let watch = context.watch();
+    let state = Json::parse(&args.state)
+        .map_err(|error| Error::new(ErrorKind::Usage, format!("--state is no JSON: {error}")))?;
+    let store = FileCheckpointStore::create(context.settings().store_path()?)?;
+    let mut exclude: Vec<Vec<u8>> = DEFAULT_NATIVE_EXCLUSIONS
+        .iter()
+        .map(|path| path.to_vec())
+        .collect();
+    exclude.extend(args.exclude.iter().map(|path| path.as_bytes().to_vec()));
+    exclude.sort();
+    exclude.dedup();
+    let archive = CheckpointArchive {
+        compress: !args.plain,
+        ..CheckpointArchive::default()
+    };
+    let roots = CaptureRoots {
+        workspace: args.workspace.clone(),
+        native: args.native.clone(),
+    };
+    let folder = tempfile::Builder::new()
+        .prefix("afterrun-")
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700))
+        .tempdir()
+        .map_err(|error| Error::io("write in", &std::env::temp_dir(), error))?;
+    let file = folder.path().join("archive");
+    archive
+        .capture(&roots, &file, &state, &exclude, &watch)
+        .await?;
+    let reference = crate::checkpoint::blocking(move || store.blocking_put(&file)).await?;
+    let output = context.output();
+    if output.json {
+        return output.document(&serde_json::json!(reference));
+    }
+    output.line(&format!("{} {}", reference.sha256(), reference.size()))
+}

@@ -1,0 +1,112 @@
+//! What every command needs: settings, output, a runtime, and a way to be interrupted.
+
+use std::future::Future;
+use std::path::PathBuf;
+
+use super::args::Global;
+use super::output::Output;
+use super::progress;
+use crate::config::Settings;
+use crate::error::{Error, ErrorKind, Result};
+use crate::progress::{CancellationToken, Watch};
+use crate::runs::{Opening, Runs, Tables};
+
+/// The command's surroundings.
+pub(super) struct Context {
+    settings: Settings,
+    agent: Option<String>,
+    output: Output,
+    runtime: tokio::runtime::Runtime,
+    cancel: CancellationToken,
+}
+
+impl Context {
+    pub(super) fn new(
+        global: Global,
+        output: Output,
+    ) -> std::result::Result<Self, (Error, Output)> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build();
+        let runtime = match runtime {
+            Ok(runtime) => runtime,
+            Err(error) => {
+                let message = format!("cannot start a runtime: {error}");
+                return Err((Error::new(ErrorKind::Io, message), output));
+            }
+        };
+        Ok(Self {
+            settings: Settings {
+                database: global.db,
+                store: global.store,
+                tables: Tables {
+                    sessions: global.sessions_table,
+                    runs: global.runs_table,
+                },
+                home: std::env::var_os("HOME").map(PathBuf::from),
+            },
+            agent: global.agent,
+            output,
+            runtime,
+            cancel: CancellationToken::new(),
+        })
+    }
+
+    pub(super) fn block_on<F: Future>(&self, future: F) -> Result<F::Output> {
+        Ok(self.runtime.block_on(future))
+    }
+
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub(super) fn output(&self) -> &Output {
+        &self.output
+    }
+
+    /// The agent of `--as`.
+    pub(super) fn agent(&self) -> Option<&str> {
+        self.agent.as_deref()
+    }
+
+    /// On whose behalf runs are opened.
+    pub(super) fn opening(&self) -> Opening<'_> {
+        self.agent.as_deref().map_or(Opening::Own, Opening::As)
+    }
+
+    /// Opens database and store, with a remark when the store is Agno's default.
+    pub(super) fn runs(&self) -> Result<Runs> {
+        let runs = self.settings.open()?;
+        if let Some(notice) = runs.store_notice().filter(|_| !self.output.json) {
+            self.output.note(&notice);
+        }
+        Ok(runs)
+    }
+
+    /// A watch that Ctrl-C and SIGTERM cancel, so that what was begun is removed before we go; a
+    /// second one ends us at once.
+    pub(super) fn watch(&self) -> Watch {
+        let cancel = self.cancel.clone();
+        self.runtime.spawn(async move {
+            use tokio::signal::unix::{SignalKind, signal};
+            let (Ok(mut interrupt), Ok(mut terminate)) = (
+                signal(SignalKind::interrupt()),
+                signal(SignalKind::terminate()),
+            ) else {
+                return;
+            };
+            loop {
+                tokio::select! {
+                    _ = interrupt.recv() => {}
+                    _ = terminate.recv() => {}
+                }
+                if cancel.is_cancelled() {
+                    std::process::exit(130);
+                }
+                cancel.cancel();
+            }
+        });
+        progress::watch(self.cancel.clone())
+    }
+}

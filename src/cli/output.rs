@@ -1,0 +1,186 @@
+//! The only place that prints. What goes to a terminal is made safe; what goes to a pipe is what
+//! was asked for, byte for byte.
+
+use std::cell::RefCell;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::args::When;
+use crate::error::{Error, Result};
+use crate::text::{visible, visible_line};
+
+/// Standard output and error, and how to write to them.
+pub(super) struct Output {
+    pub json: bool,
+    color: bool,
+    terminal: bool,
+    out: RefCell<BufWriter<io::Stdout>>,
+}
+
+/// What a piece of text means; the colour follows.
+#[derive(Clone, Copy)]
+pub(super) enum Style {
+    Plain,
+    Added,
+    Deleted,
+    Hunk,
+    Strong,
+    Dim,
+    Good,
+    Bad,
+}
+
+impl Output {
+    pub(super) fn new(json: bool, when: When) -> Self {
+        let terminal = io::stdout().is_terminal();
+        let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let forced = std::env::var_os("CLICOLOR_FORCE")
+            .is_some_and(|value| !value.is_empty() && value != "0");
+        let color = match when {
+            When::Always => true,
+            When::Never => false,
+            When::Auto if set("NO_COLOR") => false,
+            When::Auto => {
+                forced || terminal && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+            }
+        };
+        Self {
+            json,
+            color,
+            terminal,
+            out: RefCell::new(BufWriter::new(io::stdout())),
+        }
+    }
+
+    pub(super) fn flush(&self) -> Result<()> {
+        self.out.borrow_mut().flush().map_err(failed)
+    }
+
+    /// One JSON document.
+    pub(super) fn document(&self, value: &Value) -> Result<()> {
+        let mut out = self.out.borrow_mut();
+        serde_json::to_writer(&mut *out, value).map_err(|error| failed(error.into()))?;
+        writeln!(out).map_err(failed)
+    }
+
+    /// One line of text that may hold anything.
+    pub(super) fn line(&self, text: &str) -> Result<()> {
+        self.styled(&[(Style::Plain, text)])
+    }
+
+    /// One line of styled pieces, each made safe.
+    pub(super) fn styled(&self, pieces: &[(Style, &str)]) -> Result<()> {
+        let mut out = self.out.borrow_mut();
+        for (style, text) in pieces {
+            write!(out, "{}", self.paint(*style, &visible(text))).map_err(failed)?;
+        }
+        writeln!(out).map_err(failed)
+    }
+
+    fn paint(&self, style: Style, text: &str) -> String {
+        let code = match style {
+            Style::Plain => "",
+            Style::Added | Style::Good => "32",
+            Style::Deleted | Style::Bad => "31",
+            Style::Hunk => "36",
+            Style::Strong => "1",
+            Style::Dim => "2",
+        };
+        if self.color && !code.is_empty() && !text.is_empty() {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// Bytes as they are, unless they go to a terminal: there each line is made safe.
+    pub(super) fn bytes(&self, bytes: &[u8]) -> Result<()> {
+        if !self.terminal {
+            return self.out.borrow_mut().write_all(bytes).map_err(failed);
+        }
+        let mut out = self.out.borrow_mut();
+        for line in bytes.split_inclusive(|b| *b == b'\n') {
+            let (line, end) = match line.strip_suffix(b"\n") {
+                Some(line) => (line, "\n"),
+                None => (line, ""),
+            };
+            write!(out, "{}{end}", visible_line(line)).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// A patch: bytes as they are to a pipe, safe and coloured lines to a terminal.
+    pub(super) fn patch(&self, patch: &[u8]) -> Result<()> {
+        if !self.terminal && !self.color {
+            return self.bytes(patch);
+        }
+        let mut out = self.out.borrow_mut();
+        for line in patch.split_inclusive(|b| *b == b'\n') {
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            let style = match line {
+                [b'd', b'i', b'f', b'f', ..]
+                | [b'+', b'+', b'+', b' ', ..]
+                | [b'-', b'-', b'-', b' ', ..] => Style::Strong,
+                [b'@', b'@', ..] => Style::Hunk,
+                [b'+', ..] => Style::Added,
+                [b'-', ..] => Style::Deleted,
+                _ => Style::Plain,
+            };
+            writeln!(out, "{}", self.paint(style, &visible_line(line))).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Standard output for content that is copied piece by piece; raw only when that is no
+    /// terminal.
+    pub(super) fn raw(&self) -> Option<std::cell::RefMut<'_, impl Write + use<>>> {
+        (!self.terminal).then(|| self.out.borrow_mut())
+    }
+
+    /// A remark on stderr.
+    pub(super) fn note(&self, text: &str) {
+        let _ = writeln!(io::stderr(), "note: {}", visible(text));
+    }
+
+    /// One line for the error, one for what to do; a document with `--json`.
+    pub(super) fn error(&self, error: &Error) {
+        if self.json {
+            let _ = self.document(&json!({"error": error_json(error)}));
+            let _ = self.flush();
+        }
+        let _ = self.out.borrow_mut().flush();
+        let mut err = io::stderr().lock();
+        let _ = writeln!(err, "afterrun: {}", visible(error.message()));
+        if let Some(hint) = error.next_step() {
+            let _ = writeln!(err, "hint: {}", visible(hint));
+        }
+    }
+}
+
+/// An error in JSON.
+pub(super) fn error_json(error: &Error) -> Value {
+    json!({"kind": error.kind().as_str(), "message": error.message()})
+}
+
+/// Sets `key`, and `key_b64` too when the bytes are not UTF-8.
+pub(super) fn put_bytes(object: &mut serde_json::Map<String, Value>, key: &str, bytes: &[u8]) {
+    use base64::Engine as _;
+    object.insert(key.to_owned(), String::from_utf8_lossy(bytes).into());
+    if std::str::from_utf8(bytes).is_err() {
+        let whole = base64::engine::general_purpose::STANDARD.encode(bytes);
+        object.insert(format!("{key}_b64"), whole.into());
+    }
+}
+
+fn failed(error: io::Error) -> Error {
+    Error::io("write", Path::new("standard output"), error)
+}
+
+/// Whether the reader of our output has gone.
+pub(super) fn is_broken_pipe(error: &Error) -> bool {
+    std::error::Error::source(error)
+        .and_then(|source| source.downcast_ref::<io::Error>())
+        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}

@@ -1,0 +1,197 @@
+//! `restore` and `fetch`: what leaves the store.
+
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::args::{FetchArgs, RestoreArgs};
+use super::context::Context;
+use super::output::put_bytes;
+use super::target::{self, Target};
+use crate::archive::{RestoreOptions, RestoreReport};
+use crate::error::{Error, ErrorKind, Result, fail};
+use crate::text::{grouped, human_bytes, visible_bytes, visible_path};
+
+/// `afterrun restore`.
+pub(super) async fn restore(context: &Context, args: &RestoreArgs) -> Result<()> {
+    let watch = context.watch();
+    let Some((destination, words)) = args.words.split_last() else {
+        return fail(ErrorKind::Usage, "No destination is named");
+    };
+    if args.archive.archive.is_none() && words.is_empty() {
+        return Err(
+            Error::new(ErrorKind::Usage, "A restore needs a RUN and a destination")
+                .hint("afterrun restore RUN DEST"),
+        );
+    }
+    if args.archive.archive.is_some() && !words.is_empty() {
+        return fail(
+            ErrorKind::Usage,
+            "With --archive, only a destination is named",
+        );
+    }
+    let destination = Path::new(destination);
+    let (target, _) = Target::open(context, &args.archive, words, &watch).await?;
+    let only: Result<Vec<Vec<u8>>> = args
+        .only
+        .iter()
+        .map(|path| only_path(&target, path))
+        .collect();
+    let options = RestoreOptions {
+        absolute_links: args.absolute_links,
+        only: only?,
+    };
+    let report = if args.dry_run {
+        target.archive.plan_restore(destination, &options)?.report()
+    } else {
+        target
+            .archive
+            .restore(destination, &options, &watch)
+            .await?
+    };
+    let output = context.output();
+    if output.json {
+        return output.document(&report_json(&target, &report, args.dry_run));
+    }
+    let (would, verb) = if args.dry_run {
+        ("would be ", "write")
+    } else {
+        ("", "restored to")
+    };
+    output.line(&format!(
+        "{} {}: {} entries, {}",
+        if args.dry_run {
+            "would restore to"
+        } else {
+            verb
+        },
+        visible_path(&report.destination),
+        grouped(report.entries),
+        human_bytes(report.bytes)
+    ))?;
+    for link in &report.skipped_links {
+        output.line(&format!(
+            "  {would}left out: {} (a link to an absolute path)",
+            visible_bytes(link)
+        ))?;
+    }
+    Ok(())
+}
+
+fn only_path(target: &Target, path: &OsString) -> Result<Vec<u8>> {
+    match target.entry(path) {
+        Ok(entry) => Ok(entry.path.clone()),
+        // The plan names what it does not hold, in its own words.
+        Err(_) => Ok(path.as_bytes().to_vec()),
+    }
+}
+
+fn report_json(target: &Target, report: &RestoreReport, dry_run: bool) -> Value {
+    let mut object = Map::new();
+    object.insert("run_id".into(), json!(target.run_id()));
+    put_bytes(
+        &mut object,
+        "destination",
+        report.destination.as_os_str().as_bytes(),
+    );
+    object.insert("entries".into(), report.entries.into());
+    object.insert("bytes".into(), report.bytes.into());
+    let links: Vec<_> = report
+        .skipped_links
+        .iter()
+        .map(|link| String::from_utf8_lossy(link))
+        .collect();
+    object.insert("skipped_links".into(), json!(links));
+    object.insert("state".into(), report.state.to_serde());
+    if dry_run {
+        object.insert("dry_run".into(), true.into());
+    }
+    Value::Object(object)
+}
+
+/// `afterrun fetch`: the bytes are hashed on their way, and only whole ones get their name.
+pub(super) async fn fetch(context: &Context, args: &FetchArgs) -> Result<()> {
+    let watch = context.watch();
+    let shown = visible_path(&args.file);
+    if std::fs::symlink_metadata(&args.file).is_ok() {
+        return fail(ErrorKind::Exists, format!("{shown} already exists"));
+    }
+    let runs = context.runs()?;
+    let store = runs.checkpoint_store().await?;
+    let id = target::run_id(&runs, &args.run).await?;
+    let (_, reference) = runs.pass_gate(&id, &context.opening()).await?;
+    let object = store.fetch(&reference).await?;
+    let (file, inner) = (args.file.clone(), watch.clone());
+    crate::checkpoint::blocking(move || {
+        let parent = file
+            .parent()
+            .filter(|path| !path.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
+        let failed = |error| Error::io("write", &file, error);
+        let mut part = tempfile::Builder::new()
+            .prefix(".fetch-")
+            .tempfile_in(parent)
+            .map_err(failed)?;
+        let (mut bytes, mut digest, mut size) = (object.bytes, Sha256::new(), 0_u64);
+        let mut piece = vec![0; 256 * 1024];
+        loop {
+            inner.check()?;
+            let count = bytes.read(&mut piece).map_err(|error| {
+                Error::new(
+                    ErrorKind::Store,
+                    format!(
+                        "cannot read the stored object: {}",
+                        crate::error::reason(&error)
+                    ),
+                )
+                .source(error)
+            })?;
+            if count == 0 {
+                break;
+            }
+            digest.update(&piece[..count]);
+            size += count as u64;
+            part.write_all(&piece[..count]).map_err(failed)?;
+            inner.at(
+                crate::progress::Stage::Digest,
+                size,
+                object.reference.size(),
+            );
+        }
+        inner.passed(crate::progress::Stage::Digest, size);
+        if size != object.reference.size() {
+            return fail(ErrorKind::SizeMismatch, "Checkpoint size mismatch");
+        }
+        if crate::checkpoint::hex(&digest.finalize()) != object.reference.sha256() {
+            return fail(ErrorKind::ChecksumMismatch, "Checkpoint checksum mismatch");
+        }
+        part.as_file().sync_all().map_err(failed)?;
+        part.persist_noclobber(&file).map_err(|error| {
+            if error.error.kind() == std::io::ErrorKind::AlreadyExists {
+                Error::new(
+                    ErrorKind::Exists,
+                    format!("{} already exists", visible_path(&file)),
+                )
+            } else {
+                failed(error.error)
+            }
+        })?;
+        Ok(())
+    })
+    .await?;
+    let output = context.output();
+    if output.json {
+        return output.document(
+            &json!({"run_id": id, "file": args.file.to_string_lossy(), "checkpoint": reference}),
+        );
+    }
+    output.line(&format!(
+        "{shown}: {} B, sha256 {}",
+        grouped(reference.size()),
+        reference.sha256()
+    ))
+}

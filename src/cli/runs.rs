@@ -1,0 +1,236 @@
+//! `agents` and `runs`.
+
+use std::time::SystemTime;
+
+use serde_json::{Map, Value, json};
+
+use super::args::RunsArgs;
+use super::context::Context;
+use super::output::{Style, error_json};
+use crate::error::{Error, ErrorKind, Result};
+use crate::runs::{Opening, RunFilter, RunRow, gate};
+use crate::text::human_bytes;
+
+/// `afterrun agents`.
+pub(super) async fn agents(context: &Context) -> Result<()> {
+    let runs = context.settings().open_database()?;
+    let agents = crate::runs::RunsDatabase::agents(&runs).await?;
+    let output = context.output();
+    if output.json {
+        let agents: Vec<Value> = agents
+            .iter()
+            .map(|agent| {
+                json!({
+                    "agent_id": agent.agent_id,
+                    "name": agent.name,
+                    "sessions": agent.sessions,
+                    "runs": agent.runs,
+                    "last_run_at": agent.last_run_at,
+                })
+            })
+            .collect();
+        return output.document(&json!({"agents": agents}));
+    }
+    if agents.is_empty() {
+        return output.line("no runs yet");
+    }
+    for agent in agents {
+        let counts: Vec<String> = agent
+            .runs
+            .iter()
+            .map(|(status, count)| format!("{count} {status}"))
+            .collect();
+        output.styled(&[
+            (
+                Style::Strong,
+                agent.agent_id.as_deref().unwrap_or("(teams and workflows)"),
+            ),
+            (
+                Style::Plain,
+                &format!("  {}  ", agent.name.as_deref().unwrap_or("")),
+            ),
+            (
+                Style::Dim,
+                &format!("{} sessions · {}", agent.sessions, counts.join(" · ")),
+            ),
+        ])?;
+    }
+    Ok(())
+}
+
+/// `afterrun runs`.
+pub(super) async fn runs(context: &Context, args: &RunsArgs) -> Result<()> {
+    let filter = RunFilter {
+        agent: args.agent.clone(),
+        session: args.session.clone(),
+        statuses: args
+            .status
+            .iter()
+            .map(|status| status.to_uppercase())
+            .collect(),
+        since: args.since.as_deref().map(since).transpose()?,
+        text: args.search.clone(),
+    };
+    let after = args.after.as_deref().map(str::parse).transpose()?;
+    let database = context.settings().open_database()?;
+    let page = crate::runs::RunsDatabase::page(&database, &filter, args.limit, after).await?;
+    let output = context.output();
+    if output.json {
+        let runs: Vec<Value> = page
+            .runs
+            .iter()
+            .map(|run| run_json(run, &context.opening()))
+            .collect();
+        let next = page.next.map(|cursor| cursor.to_string());
+        return output.document(&json!({"runs": runs, "next": next}));
+    }
+    for notice in &page.notices {
+        output.note(notice);
+    }
+    let now = now();
+    for run in &page.runs {
+        let title = page
+            .sessions
+            .get(&run.session_id)
+            .map_or(run.session_id.as_str(), |session| &session.title);
+        let answer = gate(&run.run_id, Some(run), &context.opening());
+        let size = answer
+            .as_ref()
+            .map_or(String::new(), |reference| human_bytes(reference.size()));
+        let status = run.effective_status();
+        let style = match status.as_str() {
+            "COMPLETED" => Style::Good,
+            "ERROR" | "CANCELLED" => Style::Bad,
+            _ => Style::Plain,
+        };
+        output.styled(&[
+            (Style::Strong, &run.run_id),
+            (Style::Plain, "  "),
+            (
+                style,
+                if status.is_empty() {
+                    "unknown"
+                } else {
+                    &status
+                },
+            ),
+            (
+                Style::Plain,
+                &format!("  {}", run.agent_id.as_deref().unwrap_or("-")),
+            ),
+            (
+                Style::Plain,
+                &run.turn()
+                    .map_or(String::new(), |turn| format!("  turn {turn}")),
+            ),
+            (
+                Style::Dim,
+                &run.created_at
+                    .map_or(String::new(), |at| format!("  {} ago", age(now - at))),
+            ),
+            (Style::Plain, &format!("  {size}  {title}")),
+        ])?;
+        if let Err(error) = answer {
+            output.styled(&[(Style::Dim, &format!("  └ {error}"))])?;
+        }
+    }
+    match page.next {
+        Some(next) => output.line(&format!("more: --after {next}")),
+        None if page.runs.is_empty() => output.line("no run fits"),
+        None => Ok(()),
+    }
+}
+
+/// One run as `runs --json` and `show --json` tell it.
+pub(super) fn run_json(run: &RunRow, opening: &Opening<'_>) -> Value {
+    let answer = gate(&run.run_id, Some(run), opening);
+    // The reference as it is for its own agent, whoever asks.
+    let checkpoint = gate(&run.run_id, Some(run), &Opening::Own).ok();
+    let mut object = Map::new();
+    let mut put = |key: &str, value: Value| object.insert(key.to_owned(), value);
+    put("run_id", json!(run.run_id));
+    put("session_id", json!(run.session_id));
+    put("agent_id", json!(run.agent_id));
+    put("agent_name", json!(run.agent_name()));
+    put("user_id", json!(run.user_id));
+    put("run_type", json!(run.run_type));
+    put("status", json!(run.effective_status()));
+    put("run_index", json!(run.run_index));
+    put("created_at", json!(run.created_at));
+    put("updated_at", json!(run.updated_at));
+    put("checkpoint", json!(checkpoint));
+    put("repository", json!(run.repository()));
+    put(
+        "refusal",
+        answer.err().map_or(Value::Null, |error| error_json(&error)),
+    );
+    Value::Object(object)
+}
+
+/// Epoch seconds.
+pub(super) fn now() -> i64 {
+    SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, |time| i64::try_from(time.as_secs()).unwrap_or(i64::MAX))
+}
+
+/// Seconds as `5s`, `12m`, `3h`, `4d`.
+pub(super) fn age(seconds: i64) -> String {
+    match seconds.max(0) {
+        s @ 0..60 => format!("{s}s"),
+        s @ 60..3600 => format!("{}m", s / 60),
+        s @ 3600..86_400 => format!("{}h", s / 3600),
+        s => format!("{}d", s / 86_400),
+    }
+}
+
+/// The epoch second that `--since` means.
+fn since(text: &str) -> Result<i64> {
+    let wrong = || {
+        Error::new(
+            ErrorKind::Usage,
+            format!(
+                "--since {} is no time",
+                crate::text::python_repr(text.as_bytes())
+            ),
+        )
+        .hint("say 90m, 12h, 7d, 2w, or a date like 2026-06-01")
+    };
+    if let Some(unit) = text.chars().last().filter(|c| "smhdw".contains(*c)) {
+        let count: i64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
+        let seconds = match unit {
+            's' => 1,
+            'm' => 60,
+            'h' => 3600,
+            'd' => 86_400,
+            _ => 604_800,
+        };
+        return Ok(now().saturating_sub(count.checked_mul(seconds).ok_or_else(wrong)?));
+    }
+    if let Ok(timestamp) = text.parse::<jiff::Timestamp>() {
+        return Ok(timestamp.as_second());
+    }
+    let date: jiff::civil::Date = text.parse().map_err(|_| wrong())?;
+    let zoned = date
+        .to_zoned(jiff::tz::TimeZone::system())
+        .map_err(|_| wrong())?;
+    Ok(zoned.timestamp().as_second())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn since_takes_spans_and_dates() {
+        assert!((now() - since("7d").expect("a span") - 604_800).abs() < 5);
+        assert_eq!(
+            since("2026-06-01T00:00:00Z").expect("a time"),
+            1_780_272_000
+        );
+        assert!(since("2026-06-01").is_ok());
+        for bad in ["", "d", "yesterday", "9999999999999999999d"] {
+            assert!(since(bad).is_err(), "{bad:?}");
+        }
+    }
+}

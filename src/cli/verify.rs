@@ -1,0 +1,137 @@
+//! `verify`: gate, store and archive, for every run whatever the others say.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use super::args::VerifyArgs;
+use super::context::Context;
+use super::output::{Style, error_json};
+use super::{exit, target};
+use crate::archive::{Archive, CheckpointArchive};
+use crate::error::{Error, ErrorKind, Result};
+use crate::runs::Runs;
+use crate::text::{grouped, human_bytes};
+
+/// `afterrun verify`; exits with the first failure's code.
+pub(super) async fn verify(context: &Context, args: &VerifyArgs) -> Result<ExitCode> {
+    let watch = context.watch();
+    let mut results: Vec<(Option<String>, Result<std::sync::Arc<Archive>>)> = Vec::new();
+    if let Some(file) = &args.archive.archive {
+        let (archive, file, inner) = (
+            CheckpointArchive::new(args.archive.limits()?),
+            file.clone(),
+            watch.clone(),
+        );
+        let opened =
+            crate::checkpoint::blocking(move || archive.blocking_open(&file, &inner)).await;
+        if let Err(error) = &opened
+            && matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Io)
+        {
+            return Err(error.copy());
+        }
+        results.push((None, opened.map(std::sync::Arc::new)));
+    } else {
+        let runs = context.runs()?;
+        // What refuses every run alike is no answer about a run.
+        runs.checkpoint_store().await?;
+        for word in &args.runs {
+            let answer = one(context, &runs, word, &watch).await;
+            if let Err(error) = &answer
+                && error.kind() == ErrorKind::Cancelled
+            {
+                return Err(Error::cancelled());
+            }
+            let id = target::run_id(&runs, word)
+                .await
+                .unwrap_or_else(|_| word.clone());
+            results.push((Some(id), answer));
+        }
+    }
+    let output = context.output();
+    let code = results
+        .iter()
+        .find_map(|(_, answer)| answer.as_ref().err())
+        .map_or(ExitCode::SUCCESS, |error| exit::code(error.kind()));
+    if output.json {
+        let results: Vec<Value> = results
+            .iter()
+            .map(|(id, answer)| result_json(id.as_deref(), answer))
+            .collect();
+        output.document(&json!({"results": results}))?;
+        return Ok(code);
+    }
+    for (id, answer) in &results {
+        let name = id.as_deref().unwrap_or("archive");
+        match answer {
+            Ok(archive) => output.styled(&[
+                (Style::Good, "✔ "),
+                (Style::Strong, name),
+                (
+                    Style::Plain,
+                    &format!(
+                        "  {} entries, {}, sha256 {}",
+                        grouped(archive.entries().len() as u64),
+                        human_bytes(archive.content_bytes()),
+                        archive.reference().sha256()
+                    ),
+                ),
+                (
+                    Style::Bad,
+                    &archive.unrestorable().map_or(String::new(), |error| {
+                        format!("  but it cannot be restored: {error}")
+                    }),
+                ),
+            ])?,
+            Err(error) => output.styled(&[
+                (Style::Bad, "✖ "),
+                (Style::Strong, name),
+                (Style::Plain, &format!("  {error}")),
+            ])?,
+        }
+    }
+    Ok(code)
+}
+
+async fn one(
+    context: &Context,
+    runs: &Runs,
+    word: &str,
+    watch: &crate::progress::Watch,
+) -> Result<std::sync::Arc<Archive>> {
+    let id = target::run_id(runs, word).await?;
+    Ok(runs.open_run(&id, &context.opening(), watch).await?.archive)
+}
+
+fn result_json(id: Option<&str>, answer: &Result<std::sync::Arc<Archive>>) -> Value {
+    match answer {
+        Ok(archive) => {
+            let mut result = json!({
+                "run_id": id,
+                "ok": true,
+                "integrity": "intact",
+                "checkpoint": archive.reference(),
+                "entries": archive.entries().len(),
+                "bytes": archive.content_bytes(),
+                "state": archive.state().to_serde(),
+            });
+            if let (Some(obstacle), Some(object)) = (archive.unrestorable(), result.as_object_mut())
+            {
+                object.insert("restorable".into(), false.into());
+                object.insert("obstacle".into(), error_json(obstacle));
+            }
+            result
+        }
+        Err(error) => {
+            // Bytes that match their digest are intact even when they are no valid archive; a bare
+            // archive has no digest to hold them against.
+            let integrity = match error.kind() {
+                ErrorKind::InvalidArchive if id.is_some() => "intact",
+                ErrorKind::SizeMismatch | ErrorKind::ChecksumMismatch => "damaged",
+                ErrorKind::ObjectMissing | ErrorKind::Store | ErrorKind::Io => "unreachable",
+                _ => "unverified",
+            };
+            json!({"run_id": id, "ok": false, "integrity": integrity, "error": error_json(error)})
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The bottom: the proof chain, what was said last, and the keys that help here. Made as text, since
+//! the layout has to know how many lines it takes.
+
+use super::action::{Id, action};
+use super::fit;
+use super::state::{Overlay, Pane, PromptKind, State, View, toned_width};
+use super::theme::{Tone, Toned};
+use crate::progress::Stage;
+use crate::text::{grouped, human_bytes};
+
+/// Lines that a message may take.
+const MESSAGE_LINES: usize = 4;
+
+/// The lines in `width` columns: the chain with the keys at its right, then what there is to say.
+#[must_use]
+pub fn lines(state: &State, width: usize) -> Vec<Toned> {
+    let mut first = chain(state, width);
+    let used = toned_width(&first);
+    let message = message(state);
+    let typed = typing(state);
+    if let Some((tone, text)) = &message
+        && typed.is_none()
+        && used + 3 + fit::columns(text) <= width
+    {
+        if used > 0 {
+            first.push((Tone::Dim, " · ".into()));
+        }
+        first.push((*tone, text.clone()));
+        let hints = hints(state, width.saturating_sub(toned_width(&first) + 2));
+        return vec![beside(first, hints, width)];
+    }
+    let hints = hints(state, width.saturating_sub(used + 2));
+    let mut lines = vec![beside(first, hints, width)];
+    if let Some(typed) = typed {
+        lines.push(typed);
+    } else if let Some((tone, text)) = message {
+        lines.extend(
+            fit::wrap_at_most(&text, width, MESSAGE_LINES)
+                .into_iter()
+                .map(|line| vec![(tone, line)]),
+        );
+    }
+    lines
+}
+
+fn beside(mut left: Toned, right: Toned, width: usize) -> Toned {
+    let gap = width.saturating_sub(toned_width(&left) + toned_width(&right));
+    left.push((Tone::Plain, " ".repeat(gap)));
+    left.extend(right);
+    left
+}
+
+fn chain(state: &State, width: usize) -> Toned {
+    if let Some(opening) = &state.opening {
+        return opening.chain.line(width);
+    }
+    if let Some(refusal) = &state.refusal {
+        return refusal.chain.line(width);
+    }
+    let Some(opened) = &state.opened else {
+        return vec![(Tone::Dim, "no run is open".into())];
+    };
+    let mut line = opened.chain.line(width);
+    if let Some(progress) = opened.comparison.working {
+        let what = match progress.stage {
+            Stage::Diff => "diff",
+            _ => "checkout",
+        };
+        let mut text = format!(" … {what}");
+        if let Some(percent) = (progress.done.saturating_mul(100)).checked_div(progress.total) {
+            text.push_str(&format!(" {percent}%"));
+        }
+        if toned_width(&line) + fit::columns(&text) <= width {
+            line.push((Tone::Busy, text));
+        }
+    }
+    line
+}
+
+/// What there is to say, the most pressing first.
+fn message(state: &State) -> Option<(Tone, String)> {
+    if let Some(note) = state.note.as_ref().filter(|note| !note.stays) {
+        return Some((note.tone, note.text.clone()));
+    }
+    if let Some(restoring) = &state.restoring
+        && let Some(progress) = restoring.progress
+    {
+        let percent = (progress.done.saturating_mul(100))
+            .checked_div(progress.total)
+            .unwrap_or(0);
+        return Some((
+            Tone::Busy,
+            format!(
+                "… restoring to {}: {} of {}, {percent}%  (esc stops it)",
+                restoring.destination,
+                human_bytes(progress.done),
+                human_bytes(progress.total),
+            ),
+        ));
+    }
+    // What is being typed needs the room, and has its own answers.
+    if state.overlay.is_some() {
+        return None;
+    }
+    if let Some(note) = &state.note {
+        return Some((note.tone, note.text.clone()));
+    }
+    match (&state.opening, &state.refusal) {
+        (None, Some(refusal)) => Some((Tone::Bad, refusal.failure.message.clone())),
+        _ => None,
+    }
+}
+
+/// The line being typed at the bottom: a filter or a search.
+fn typing(state: &State) -> Option<Toned> {
+    let Some(Overlay::Prompt(prompt)) = &state.overlay else {
+        return None;
+    };
+    let what = match prompt.kind {
+        PromptKind::FilterRuns => "filter the runs",
+        PromptKind::FilterFiles => "filter the files",
+        PromptKind::Search => "search",
+        _ => return None,
+    };
+    let mut line = vec![
+        (Tone::Accent, format!("{what} /")),
+        (
+            Tone::Plain,
+            crate::text::visible(prompt.input.value()).into_owned(),
+        ),
+        (Tone::Accent, "▏".into()),
+    ];
+    if prompt.kind == PromptKind::FilterRuns && state.runs.loaded {
+        let found = grouped(state.runs.runs.len() as u64);
+        let more = if state.runs.next.is_some() { "+" } else { "" };
+        line.push((
+            Tone::Dim,
+            format!("  {found}{more} found · enter keeps it · esc drops it"),
+        ));
+    }
+    Some(line)
+}
+
+/// The keys for the bottom edge of the frame, where the chain leaves them no room beside it.
+#[must_use]
+pub fn edge(state: &State, width: usize) -> Toned {
+    let first = chain(state, width);
+    let beside = width.saturating_sub(toned_width(&first) + 2);
+    if hints(state, beside).is_empty() {
+        hints(state, width)
+    } else {
+        Toned::new()
+    }
+}
+
+/// The keys that help where the focus is, as many as fit.
+fn hints(state: &State, width: usize) -> Toned {
+    let mut ids = match (state.focus, state.content.view) {
+        (Pane::Runs, _) => vec![Id::OpenRun, Id::Find, Id::Palette, Id::Restore],
+        (Pane::Files, _) => vec![Id::ToContent, Id::ShowFiles, Id::Base, Id::Restore],
+        (Pane::Content, View::Diff) => vec![Id::NextHunk, Id::NextFile, Id::Base, Id::Restore],
+        (Pane::Content, _) => vec![Id::ViewDiff, Id::Find, Id::Restore],
+    };
+    if state.at_work() {
+        ids = vec![Id::Back];
+    }
+    let ready = state.opened.is_some();
+    ids.retain(|id| ready || !matches!(id, Id::Restore | Id::Base));
+    ids.push(Id::Help);
+    loop {
+        let mut line = Toned::new();
+        for id in &ids {
+            let action = action(*id);
+            if !line.is_empty() {
+                line.push((Tone::Dim, " · ".into()));
+            }
+            line.push((Tone::Accent, action.keys[0].into()));
+            let name = if *id == Id::Back { "stop" } else { action.name };
+            line.push((Tone::Plain, format!(" {name}")));
+        }
+        if toned_width(&line) <= width {
+            return line;
+        }
+        // `? keys` goes last.
+        if ids.len() < 2 {
+            return Toned::new();
+        }
+        ids.remove(ids.len() - 2);
+    }
+}

@@ -1,0 +1,130 @@
+//! Jobs: async work on the library beside the event loop. Each slot holds one job and a newer one
+//! cancels it; answers carry the number of the request they answer, so a late one is dropped.
+
+mod handle;
+mod work;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+
+pub use handle::{DiffHandle, Handle};
+
+use super::message::{Answer, Message, Request, Slot};
+use crate::progress::{CancellationToken, Watch};
+use crate::runs::Runs;
+
+/// How long leaving waits for cancelled jobs to remove what they had begun.
+const LAST_WAIT: Duration = Duration::from_secs(10);
+
+/// What a job needs besides its request.
+#[derive(Clone)]
+pub(crate) struct Context {
+    runs: Runs,
+    number: u64,
+    watch: Watch,
+    /// Cancelled only when the interface is left.
+    closing: CancellationToken,
+    answers: UnboundedSender<Message>,
+}
+
+impl Context {
+    fn answer(&self, answer: Answer) {
+        // Nobody listens any more when the interface is leaving.
+        let _ = self.answers.send(Message::Answer(self.number, answer));
+    }
+}
+
+/// The jobs at work.
+#[derive(Debug)]
+pub struct Jobs {
+    runs: Runs,
+    answers: UnboundedSender<Message>,
+    slots: HashMap<Slot, CancellationToken>,
+    /// What a planned restore waits for, by its number.
+    agreed: HashMap<u64, oneshot::Sender<()>>,
+    closing: CancellationToken,
+    tasks: JoinSet<()>,
+}
+
+impl Jobs {
+    /// Jobs on `runs` that answer to `answers`.
+    #[must_use]
+    pub fn new(runs: Runs, answers: UnboundedSender<Message>) -> Self {
+        Self {
+            runs,
+            answers,
+            slots: HashMap::new(),
+            agreed: HashMap::new(),
+            closing: CancellationToken::new(),
+            tasks: JoinSet::new(),
+        }
+    }
+
+    /// Starts `request` under `number`; an older job in its slot is cancelled.
+    pub fn start(&mut self, number: u64, request: Request) {
+        while self.tasks.try_join_next().is_some() {}
+        self.agreed.retain(|_, waiting| !waiting.is_closed());
+        let slot = request.slot();
+        self.cancel(slot);
+        let token = CancellationToken::new();
+        let answers = self.answers.clone();
+        self.slots.insert(slot, token.clone());
+        let watch = Watch::reporting(token, move |progress| {
+            let _ = answers.send(Message::Answer(number, Answer::Progress(progress)));
+        });
+        let context = Context {
+            runs: self.runs.clone(),
+            number,
+            watch,
+            closing: self.closing.clone(),
+            answers: self.answers.clone(),
+        };
+        let (agree, agreed) = oneshot::channel();
+        if slot == Slot::Restore {
+            self.agreed.insert(number, agree);
+        }
+        let answers = self.answers.clone();
+        self.tasks.spawn(async move {
+            // A task of its own, so that a defect in a job ends the job and not the interface.
+            let job = tokio::spawn(work::carry_out(context, request, agreed));
+            if job.await.is_err() {
+                let _ = answers.send(Message::Answer(number, Answer::Crashed(slot)));
+            }
+        });
+    }
+
+    /// Stops what runs in `slot`.
+    pub fn cancel(&mut self, slot: Slot) {
+        if let Some(token) = self.slots.remove(&slot) {
+            token.cancel();
+        }
+        if slot == Slot::Restore {
+            // Whoever waits for an answer to a plan is told that there will be none.
+            self.agreed.clear();
+        }
+    }
+
+    /// Lets the restore planned under `number` go on.
+    pub fn go(&mut self, number: u64) {
+        if let Some(agree) = self.agreed.remove(&number) {
+            let _ = agree.send(());
+        }
+    }
+
+    /// Stops everything and waits, for a while, until it has cleaned up.
+    pub async fn finish(mut self) {
+        for token in self.slots.values() {
+            token.cancel();
+        }
+        self.closing.cancel();
+        self.agreed.clear();
+        let rest = async { while self.tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(LAST_WAIT, rest).await.is_err() {
+            tracing::warn!("left while a job was still at work");
+        }
+    }
+}

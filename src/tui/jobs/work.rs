@@ -1,0 +1,429 @@
+//! What each request does on the library. Whatever is large (a tree, a patch, a file's lines) is made
+//! ready here, off the event loop, so that taking an answer in is quick.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use super::handle::Live;
+use super::{Context, DiffHandle, Handle};
+use crate::archive::{Archive, EntryKind, RestoreOptions, RestoreReport};
+use crate::progress::Watch;
+use crate::review::{BaseChoice, Diff, FilePatch, PatchOptions};
+use crate::runs::Opening;
+use crate::text::{human_bytes, visible, visible_bytes, visible_line, visible_path};
+use crate::tui::action::Id;
+use crate::tui::message::{Answer, Compared, Request, Resolved, Verified, Written};
+use crate::tui::state::{FileContent, FileTree, Marks, Patch, PatchRow, change_title};
+use crate::{Error, ErrorKind, Result};
+
+/// Runs to a page.
+const PAGE: u32 = 200;
+/// How much of a file is shown.
+const SHOWN: u64 = 1 << 20;
+/// Shorter starts of an id are not looked up.
+pub(crate) const PREFIX: usize = 8;
+/// Ids that the palette offers.
+const OFFERED: u32 = 8;
+/// How much of the manifest's state is shown.
+const STATE: usize = 400;
+
+/// Does what `request` asks and answers.
+pub(super) async fn carry_out(context: Context, request: Request, agreed: oneshot::Receiver<()>) {
+    let database = context.runs.database();
+    let answer = match request {
+        Request::Agents => Answer::Agents(database.agents().await.map_err(Into::into)),
+        Request::Page { filter, after, how } => {
+            let page = database.page(&filter, PAGE, after).await;
+            Answer::Page(how, page.map_err(Into::into))
+        }
+        Request::Open { run_id, opening_as } => {
+            open(&context, &run_id, opening_as.as_deref()).await
+        }
+        Request::Diff { handle, choice } => {
+            Answer::Diff(diff(&context, &handle, &choice).await.map_err(Into::into))
+        }
+        Request::Patch {
+            handle,
+            diff,
+            file,
+            options,
+        } => Answer::Patch(
+            patch(&context, &handle, &diff, file, options)
+                .await
+                .map_err(Into::into),
+        ),
+        Request::File { handle, path } => {
+            Answer::File(file(&handle, path).await.map_err(Into::into))
+        }
+        Request::Restore {
+            handle,
+            destination,
+        } => restore(&context, &handle, destination, agreed).await,
+        Request::WritePatch { handle, diff, path } => Answer::PatchWritten(
+            write_patch(&context, &handle, &diff, path)
+                .await
+                .map_err(Into::into),
+        ),
+        Request::Resolve { text, otherwise } => {
+            Answer::Resolved(resolve(&context, text, otherwise).await.map_err(Into::into))
+        }
+        Request::Lookup { prefix } => {
+            // A failing lookup offers nothing; opening will say what is wrong.
+            Answer::Found(
+                database
+                    .with_prefix(&prefix, OFFERED)
+                    .await
+                    .unwrap_or_default(),
+            )
+        }
+        Request::Turn { run_id, forward } => {
+            Answer::Turn(turn(&context, &run_id, forward).await.map_err(Into::into))
+        }
+    };
+    context.answer(answer);
+}
+
+fn gone() -> Error {
+    Error::new(ErrorKind::Usage, "no run is open")
+}
+
+fn live(handle: &Handle) -> Result<Arc<Live>> {
+    handle.live().cloned().ok_or_else(gone)
+}
+
+fn diff_of(handle: &DiffHandle) -> Result<Arc<Diff>> {
+    handle.diff().cloned().ok_or_else(gone)
+}
+
+async fn open(context: &Context, run_id: &str, opening_as: Option<&str>) -> Answer {
+    let opening = opening_as.map_or(Opening::Own, Opening::As);
+    // Dropped when cancelled: a database that does not answer must not hold a newer request up.
+    let opened = tokio::select! {
+        opened = context.runs.open_run(run_id, &opening, &context.watch) => opened,
+        () = context.watch.token().cancelled() => Err(Error::cancelled()),
+    };
+    let run = match opened {
+        Ok(run) => run,
+        Err(error) => {
+            // For the list and the Info view; the refusal stands without it.
+            let row = match error.kind() {
+                ErrorKind::Cancelled | ErrorKind::NotFound => None,
+                _ => context.runs.database().run(run_id).await.ok().flatten(),
+            };
+            return Answer::Opened(Err(error.into()), row.map(Box::new));
+        }
+    };
+    let archive = Arc::clone(&run.archive);
+    let tree = blocking({
+        let archive = Arc::clone(&archive);
+        move || Ok(FileTree::build(archive.entries(), None))
+    });
+    match tree.await {
+        Ok(tree) => Answer::Opened(
+            Ok(Box::new(Verified {
+                state: shorten(&archive.state().to_serde().to_string(), STATE),
+                unrestorable: archive
+                    .unrestorable()
+                    .map(|error| visible(error.message()).into_owned()),
+                gzipped: archive.is_compressed(),
+                handle: Handle::new(run.row.clone(), archive),
+                row: run.row,
+                reference: run.reference,
+                tree: Arc::new(tree),
+            })),
+            None,
+        ),
+        Err(error) => Answer::Opened(Err(error.into()), None),
+    }
+}
+
+async fn diff(
+    context: &Context,
+    handle: &Handle,
+    choice: &BaseChoice,
+) -> Result<(Box<Compared>, Arc<FileTree>)> {
+    let live = live(handle)?;
+    let review = live.review(&context.watch).await?;
+    let diff = review
+        .diff(&context.runs, &live.row, choice, &context.watch)
+        .await?;
+    let diff = Arc::new(diff);
+    blocking(move || {
+        let marks = Marks {
+            root: &diff.root,
+            files: &diff.files,
+            ignored: &diff.ignored_paths,
+        };
+        let tree = FileTree::build(live.archive.entries(), Some(marks));
+        Ok((Box::new(Compared::of(&diff)), Arc::new(tree)))
+    })
+    .await
+}
+
+async fn patch(
+    context: &Context,
+    handle: &Handle,
+    diff: &DiffHandle,
+    file: usize,
+    options: PatchOptions,
+) -> Result<Patch> {
+    let (live, diff) = (live(handle)?, diff_of(diff)?);
+    let change = diff.files.get(file).ok_or_else(gone)?;
+    // A cursor that runs down a list asks faster than a worker answers. Stopping a worker costs more
+    // than letting it finish, so one patch is made at a time and only the newest that waits is next.
+    let _turn = live.turn.lock().await;
+    context.watch.check()?;
+    let watch = Watch::new(context.closing.clone());
+    let review = live.review(&watch).await?;
+    let hunks = match &change.opaque {
+        Some(_) => FilePatch::default(),
+        None => review.patch(&diff, file, options, &watch).await?,
+    };
+    let diff = Arc::clone(&diff);
+    blocking(move || Ok(rows(&diff, file, &hunks, options))).await
+}
+
+/// A file's hunks as lines, and in words what hunks cannot say.
+fn rows(diff: &Diff, file: usize, patch: &FilePatch, options: PatchOptions) -> Patch {
+    let change = &diff.files[file];
+    let mut rows = Vec::new();
+    let mut say = |words: String| rows.push(PatchRow::Words(words));
+    if change.old_mode != change.new_mode && change.old_mode != 0 && change.new_mode != 0 {
+        say(format!(
+            "mode {:o} → {:o}",
+            change.old_mode, change.new_mode
+        ));
+    }
+    if let Some(why) = &change.opaque {
+        say(visible(why).into_owned());
+    } else if change.binary || patch.binary {
+        say("Binary: f shows its bytes.".into());
+    } else if patch.hunks.is_empty() {
+        say(if options.ignore_whitespace {
+            "Nothing but white space changed; w shows it.".into()
+        } else if change.old_path.is_some() {
+            "Moved; its content did not change.".into()
+        } else if change.old_mode != change.new_mode && change.old_mode != 0 {
+            "Its content did not change.".into()
+        } else {
+            "No lines to show.".into()
+        });
+    }
+    let mut highest = 0;
+    for hunk in &patch.hunks {
+        rows.push(PatchRow::Hunk(visible_line(&hunk.header)));
+        for line in &hunk.lines {
+            highest = highest
+                .max(line.old.unwrap_or(0))
+                .max(line.new.unwrap_or(0));
+            rows.push(PatchRow::Line {
+                kind: line.kind,
+                old: line.old,
+                new: line.new,
+                text: visible_line(&line.text),
+            });
+            if line.no_newline {
+                rows.push(PatchRow::Words("\\ no line feed at the end".into()));
+            }
+        }
+    }
+    if let Some(why) = &patch.truncated {
+        rows.push(PatchRow::Words(format!("… {}", visible(why))));
+    }
+    Patch {
+        file,
+        title: change_title(change),
+        rows,
+        digits: highest.max(1).to_string().len(),
+    }
+}
+
+async fn file(handle: &Handle, path: Vec<u8>) -> Result<FileContent> {
+    let live = live(handle)?;
+    blocking(move || read_file(&live.archive, &path)).await
+}
+
+fn read_file(archive: &Archive, path: &[u8]) -> Result<FileContent> {
+    let Some(entry) = archive.entry(path) else {
+        return Ok(FileContent::Words(vec![
+            "Not in the archive: it is gone.".into(),
+            "d shows what it held.".into(),
+        ]));
+    };
+    let facts = format!("mode {:04o}", entry.mode);
+    let (size, target) = match &entry.kind {
+        EntryKind::Directory => {
+            return Ok(FileContent::Words(vec![format!("A folder, {facts}.")]));
+        }
+        EntryKind::Symlink { target } => (0, Some(target)),
+        EntryKind::File { size, .. } => (*size, None),
+    };
+    if let Some(target) = target {
+        let mut words = vec![format!("A link to {}", visible_bytes(target))];
+        if entry.is_absolute_link() {
+            words.push("A restore leaves it out: it leads to an absolute path.".into());
+        }
+        return Ok(FileContent::Words(words));
+    }
+    if size == 0 {
+        return Ok(FileContent::Words(vec![format!("Empty, {facts}.")]));
+    }
+    let bytes = archive.content(entry, SHOWN)?;
+    let more = size > SHOWN;
+    if bytes.contains(&0) {
+        return Ok(FileContent::Binary(bytes, more));
+    }
+    let text = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+    let lines = text
+        .split(|byte| *byte == b'\n')
+        .map(visible_line)
+        .collect();
+    Ok(FileContent::Text(lines, more))
+}
+
+/// Plans, waits for the answer, and carries out the plan that was shown: never another one.
+async fn restore(
+    context: &Context,
+    handle: &Handle,
+    destination: PathBuf,
+    agreed: oneshot::Receiver<()>,
+) -> Answer {
+    let context = context.clone();
+    let live = match live(handle) {
+        Ok(live) => live,
+        Err(error) => return Answer::Plan(Err(error.into())),
+    };
+    let done = blocking(move || {
+        let plan = match live
+            .archive
+            .plan_restore(&destination, &RestoreOptions::default())
+        {
+            Ok(plan) => plan,
+            Err(error) => return Ok(Answer::Plan(Err(error.into()))),
+        };
+        context.answer(Answer::Plan(Ok(written(&plan.report()))));
+        if agreed.blocking_recv().is_err() {
+            return Ok(Answer::Restored(Err(Error::cancelled().into())));
+        }
+        let report = plan.carry_out(&context.watch);
+        Ok(Answer::Restored(
+            report.map(|report| written(&report)).map_err(Into::into),
+        ))
+    });
+    done.await
+        .unwrap_or_else(|error| Answer::Restored(Err(error.into())))
+}
+
+fn written(report: &RestoreReport) -> Written {
+    Written {
+        destination: visible_path(&report.destination),
+        entries: report.entries,
+        bytes: report.bytes,
+        left_out: report
+            .skipped_links
+            .iter()
+            .map(|path| visible_bytes(path))
+            .collect(),
+    }
+}
+
+async fn write_patch(
+    context: &Context,
+    handle: &Handle,
+    diff: &DiffHandle,
+    path: PathBuf,
+) -> Result<(String, u64, u64)> {
+    let (live, diff) = (live(handle)?, diff_of(diff)?);
+    let review = live.review(&context.watch).await?;
+    let watch = context.watch.clone();
+    blocking(move || {
+        let shown = visible_path(&path);
+        let exists = Error::new(ErrorKind::Exists, format!("{shown} already exists"))
+            .hint("name a file that does not exist");
+        if path.symlink_metadata().is_ok() {
+            return Err(exists);
+        }
+        // Written beside its name and put there when it is whole.
+        let folder = path
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        let failed = |error| Error::io("write", &path, error);
+        let mut out = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+        let mut bytes = 0;
+        for file in 0..diff.files.len() {
+            watch.check()?;
+            let text = review.blocking_patch_text(&diff, file, PatchOptions::default(), &watch)?;
+            std::io::Write::write_all(&mut out, &text).map_err(failed)?;
+            bytes += text.len() as u64;
+        }
+        match out.persist_noclobber(&path) {
+            Ok(_) => Ok((shown, diff.files.len() as u64, bytes)),
+            Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Err(exists),
+            Err(error) => Err(failed(error.error)),
+        }
+    })
+    .await
+}
+
+async fn resolve(context: &Context, text: String, otherwise: Option<Id>) -> Result<Resolved> {
+    let database = context.runs.database();
+    if database.run(&text).await?.is_some() {
+        return Ok(Resolved::Run(text));
+    }
+    if text.chars().count() >= PREFIX {
+        let mut found = database.with_prefix(&text, OFFERED).await?;
+        match found.len() {
+            0 => {}
+            1 => return Ok(Resolved::Run(found.remove(0))),
+            _ => return Ok(Resolved::Several(found)),
+        }
+    }
+    Ok(match otherwise {
+        Some(id) => Resolved::Action(id),
+        None => Resolved::Run(text),
+    })
+}
+
+async fn turn(context: &Context, run_id: &str, forward: bool) -> Result<String> {
+    let database = context.runs.database();
+    let row = database.run(run_id).await?.ok_or_else(gone)?;
+    let session = database.session(&row.session_id).await?;
+    let at = session
+        .iter()
+        .position(|run| run.run_id == run_id)
+        .ok_or_else(gone)?;
+    let beside = if forward {
+        at.checked_add(1)
+    } else {
+        at.checked_sub(1)
+    };
+    let found = beside.and_then(|beside| session.get(beside));
+    found.map(|run| run.run_id.clone()).ok_or_else(|| {
+        let end = if forward { "last" } else { "first" };
+        Error::new(
+            ErrorKind::NotFound,
+            format!("this is the session's {end} turn"),
+        )
+    })
+}
+
+fn shorten(text: &str, limit: usize) -> String {
+    let shown = visible(text);
+    match shown.char_indices().nth(limit) {
+        Some((end, _)) => format!(
+            "{}… ({} in all)",
+            &shown[..end],
+            human_bytes(text.len() as u64)
+        ),
+        None => shown.into_owned(),
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    crate::checkpoint::blocking(work).await
+}

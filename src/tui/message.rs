@@ -1,0 +1,317 @@
+//! What comes in (keys, answers of jobs) and what `update` wants done about it. Each request carries
+//! a number and each answer the number it answers, so that a late one is known for what it is.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crossterm::event::{KeyEvent, MouseEvent};
+
+use super::action::Id;
+use super::jobs::{DiffHandle, Handle};
+use super::state::{Failure, FileContent, FileTree, Patch};
+use crate::checkpoint::CheckpointRef;
+use crate::progress::Progress;
+use crate::review::{BaseChoice, Commit, Diff, FileChange, Notice, PatchOptions, Stash};
+use crate::runs::{AgentSummary, Cursor, RunFilter, RunPage, RunRow};
+
+/// What `update` is told.
+#[derive(Debug)]
+pub enum Message {
+    /// The interface starts.
+    Start,
+    /// A key press.
+    Key(KeyEvent),
+    /// Pasted text.
+    Paste(String),
+    /// The mouse.
+    Mouse(MouseEvent),
+    /// The terminal's size.
+    Resize(u16, u16),
+    /// Time passed while something is at work.
+    Tick,
+    /// What a job answers.
+    Answer(u64, Answer),
+}
+
+/// What `update` wants done outside the state.
+#[derive(Debug)]
+pub enum Effect {
+    /// Start a job under this number; an older one in its slot is cancelled.
+    Start(u64, Request),
+    /// Stop what runs in the slot.
+    Cancel(Slot),
+    /// The plan with this number was agreed to: carry it out.
+    Go(u64),
+    /// Put this text on the terminal's clipboard.
+    Copy(String),
+    /// Mouse reports on or off.
+    Mouse(bool),
+    /// Give the terminal back and stop, until the shell goes on.
+    Suspend,
+    /// Leave.
+    Quit,
+}
+
+/// Jobs of one slot replace each other: the newest wins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Slot {
+    /// The counts of the agents.
+    Agents,
+    /// Pages of the list.
+    Page,
+    /// Opening a run.
+    Open,
+    /// Comparing it with a base.
+    Diff,
+    /// The file under the cursor.
+    Content,
+    /// Planning and carrying out a restore.
+    Restore,
+    /// Writing a patch.
+    Write,
+    /// Ids for the palette.
+    Lookup,
+    /// From a typed id, or `<` and `>`, to a run.
+    Find,
+}
+
+/// How a page of runs joins the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageUse {
+    /// It is the list, from its start.
+    Replace,
+    /// It goes on where the list ended.
+    Append,
+    /// Its runs are put where they belong; the list's end stays where it was.
+    Merge,
+}
+
+/// Work for a job.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// Count the agents' runs.
+    Agents,
+    /// Read a page of runs.
+    Page {
+        /// Which runs.
+        filter: RunFilter,
+        /// After which place.
+        after: Option<Cursor>,
+        /// What the page is for.
+        how: PageUse,
+    },
+    /// Take a run through gate, store and archive.
+    Open {
+        /// The run.
+        run_id: String,
+        /// On whose behalf; `None` for the run's own agent.
+        opening_as: Option<String>,
+    },
+    /// Compare an open run with a base.
+    Diff {
+        /// The run.
+        handle: Handle,
+        /// The base.
+        choice: BaseChoice,
+    },
+    /// The hunks of one changed file.
+    Patch {
+        /// The run.
+        handle: Handle,
+        /// The comparison.
+        diff: DiffHandle,
+        /// Index in its files.
+        file: usize,
+        /// Context and white space.
+        options: PatchOptions,
+    },
+    /// The content of one file.
+    File {
+        /// The run.
+        handle: Handle,
+        /// The entry's path.
+        path: Vec<u8>,
+    },
+    /// Plan a restore, show the plan, and carry that same plan out on [`Effect::Go`].
+    Restore {
+        /// The run.
+        handle: Handle,
+        /// The directory to make.
+        destination: PathBuf,
+    },
+    /// Write the whole diff as a patch.
+    WritePatch {
+        /// The run.
+        handle: Handle,
+        /// The comparison.
+        diff: DiffHandle,
+        /// The file to make.
+        path: PathBuf,
+    },
+    /// What typed text means: a run, the start of one's id, or else an action.
+    Resolve {
+        /// As typed.
+        text: String,
+        /// What it also matches.
+        otherwise: Option<Id>,
+    },
+    /// Ids that begin with what is typed.
+    Lookup {
+        /// As typed.
+        prefix: String,
+    },
+    /// The session's turn beside a run.
+    Turn {
+        /// The run to step from.
+        run_id: String,
+        /// The later one, not the earlier one.
+        forward: bool,
+    },
+}
+
+impl Request {
+    /// Where it runs.
+    #[must_use]
+    pub fn slot(&self) -> Slot {
+        match self {
+            Self::Agents => Slot::Agents,
+            Self::Page { .. } => Slot::Page,
+            Self::Open { .. } => Slot::Open,
+            Self::Diff { .. } => Slot::Diff,
+            Self::Patch { .. } | Self::File { .. } => Slot::Content,
+            Self::Restore { .. } => Slot::Restore,
+            Self::WritePatch { .. } => Slot::Write,
+            Self::Lookup { .. } => Slot::Lookup,
+            Self::Resolve { .. } | Self::Turn { .. } => Slot::Find,
+        }
+    }
+}
+
+/// A run that passed gate, store and archive rules.
+#[derive(Debug)]
+pub struct Verified {
+    /// The archive, for further jobs.
+    pub handle: Handle,
+    /// Its row.
+    pub row: RunRow,
+    /// What the row commits to.
+    pub reference: CheckpointRef,
+    /// What a restore would write.
+    pub tree: Arc<FileTree>,
+    /// The manifest's state, as one line.
+    pub state: String,
+    /// Why it cannot be restored though it is valid.
+    pub unrestorable: Option<String>,
+    /// What is written in the archive beside the files.
+    pub gzipped: bool,
+}
+
+/// A comparison, as far as the screen needs it.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    /// For further jobs.
+    pub handle: DiffHandle,
+    /// Against what, in a few words.
+    pub base: String,
+    /// `pin`, `head`, `previous`, `run` or `empty`.
+    pub kind: &'static str,
+    /// HEAD's commit.
+    pub head: Option<String>,
+    /// The pin's commit.
+    pub pin: Option<String>,
+    /// Changed files in path order.
+    pub files: Vec<FileChange>,
+    /// Lines added in all.
+    pub additions: Option<u64>,
+    /// Lines deleted in all.
+    pub deletions: Option<u64>,
+    /// Files left out by ignore rules.
+    pub ignored: u64,
+    /// Commits between pin and HEAD.
+    pub commits: Vec<Commit>,
+    /// Stashed work.
+    pub stashes: Vec<Stash>,
+    /// What was noticed.
+    pub notices: Vec<Notice>,
+    /// The compared folder.
+    pub root: Vec<u8>,
+}
+
+impl Compared {
+    /// What the screen needs of `diff`.
+    #[must_use]
+    pub fn of(diff: &Arc<Diff>) -> Self {
+        Self {
+            handle: DiffHandle::new(Arc::clone(diff)),
+            base: diff.base.label(),
+            kind: diff.base.kind(),
+            head: diff.head.clone(),
+            pin: diff.pin.clone(),
+            files: diff.files.clone(),
+            additions: diff.additions(),
+            deletions: diff.deletions(),
+            ignored: diff.ignored,
+            commits: diff.commits.clone(),
+            stashes: diff.stashes.clone(),
+            notices: diff.notices.clone(),
+            root: diff.root.clone(),
+        }
+    }
+}
+
+/// A restore's plan, or what it did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The directory, made visible.
+    pub destination: String,
+    /// Entries.
+    pub entries: u64,
+    /// Bytes of content.
+    pub bytes: u64,
+    /// Links to absolute paths that are left out, made visible.
+    pub left_out: Vec<String>,
+}
+
+/// What typed text turned out to be.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Resolved {
+    /// A run, which may not exist: the gate will say so.
+    Run(String),
+    /// An action.
+    Action(Id),
+    /// The start of several ids.
+    Several(Vec<String>),
+}
+
+/// What a job answers.
+#[derive(Debug)]
+pub enum Answer {
+    /// To [`Request::Agents`].
+    Agents(Result<Vec<AgentSummary>, Failure>),
+    /// To [`Request::Page`].
+    Page(PageUse, Result<RunPage, Failure>),
+    /// How far the job is.
+    Progress(Progress),
+    /// To [`Request::Open`].
+    Opened(Result<Box<Verified>, Failure>, Option<Box<RunRow>>),
+    /// To [`Request::Diff`]: the comparison, and the tree with its marks.
+    Diff(Result<(Box<Compared>, Arc<FileTree>), Failure>),
+    /// To [`Request::Patch`].
+    Patch(Result<Patch, Failure>),
+    /// To [`Request::File`].
+    File(Result<FileContent, Failure>),
+    /// To [`Request::Restore`], first.
+    Plan(Result<Written, Failure>),
+    /// To [`Request::Restore`], last.
+    Restored(Result<Written, Failure>),
+    /// To [`Request::WritePatch`]: files and bytes.
+    PatchWritten(Result<(String, u64, u64), Failure>),
+    /// To [`Request::Resolve`].
+    Resolved(Result<Resolved, Failure>),
+    /// To [`Request::Lookup`].
+    Found(Vec<String>),
+    /// To [`Request::Turn`]; why there is none, else.
+    Turn(Result<String, Failure>),
+    /// The job died of a defect of ours.
+    Crashed(Slot),
+}

@@ -1,0 +1,106 @@
+//! What lies over the panes. A refusal never does: it stands inline, under its run.
+
+pub mod confirm;
+pub mod help;
+pub mod jobs;
+pub mod palette;
+pub mod prompt;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::widgets::{Block, BorderType, Clear, Widget};
+
+use super::layout::Areas;
+use super::state::{Overlay, State};
+use super::theme::{Theme, Tone, Toned};
+use super::view::put;
+
+/// Draws the overlay that is open.
+pub fn draw(state: &State, theme: Theme, areas: &Areas, buffer: &mut Buffer) {
+    match &state.overlay {
+        None => {}
+        Some(Overlay::Prompt(open)) => prompt::draw(state, open, theme, areas, buffer),
+        Some(Overlay::Palette(open)) => palette::draw(open, theme, areas, buffer),
+        Some(Overlay::Help(top)) => page(" Keys ", help::lines(state), *top, theme, areas, buffer),
+        Some(Overlay::Jobs(top)) => page(" Jobs ", jobs::lines(state), *top, theme, areas, buffer),
+    }
+}
+
+/// A box of `width` × `height` (borders included) in the middle of the panes, cleared and framed.
+pub fn frame(
+    title: &str,
+    width: u16,
+    height: u16,
+    theme: Theme,
+    areas: &Areas,
+    buffer: &mut Buffer,
+) -> Rect {
+    let screen = areas.screen;
+    // Between the title and the bottom line, which go on telling where one is.
+    let room = Rect::new(
+        screen.x + 2,
+        screen.y + 1,
+        screen.width.saturating_sub(4),
+        areas.footer.y.saturating_sub(screen.y + 2),
+    );
+    let (width, height) = (width.min(room.width), height.min(room.height));
+    let x = room.x + (room.width - width) / 2;
+    // A little above the middle, where the eye is.
+    let y = room.y + (room.height - height) / 3;
+    let area = Rect::new(x, y, width, height).intersection(screen);
+    Clear.render(area, buffer);
+    let block = Block::bordered()
+        .border_type(BorderType::Rounded)
+        .border_style(Style::new())
+        .title(ratatui::text::Span::styled(
+            title.to_owned(),
+            theme.style(Tone::Accent),
+        ));
+    let inner = block.inner(area);
+    block.render(area, buffer);
+    Rect::new(
+        inner.x + 1,
+        inner.y,
+        inner.width.saturating_sub(2),
+        inner.height,
+    )
+}
+
+/// Rows of text that a page shows.
+fn page_height(state: &State) -> usize {
+    usize::from(state.areas().footer.y).saturating_sub(4)
+}
+
+/// The furthest that the open page scrolls.
+#[must_use]
+pub fn clamp_top(state: &State, top: usize) -> usize {
+    // While its key is handled the page is not in the state: the longer one counts.
+    let lines = help::lines(state).len().max(jobs::lines(state).len());
+    let lines = match &state.overlay {
+        Some(Overlay::Jobs(_)) => jobs::lines(state).len(),
+        _ => lines,
+    };
+    top.min(lines.saturating_sub(page_height(state)))
+}
+
+fn page(
+    title: &str,
+    lines: Vec<Toned>,
+    top: usize,
+    theme: Theme,
+    areas: &Areas,
+    buffer: &mut Buffer,
+) {
+    let all = lines.len();
+    let height = u16::try_from(all + 2).unwrap_or(u16::MAX);
+    let title = if all + 4 > usize::from(areas.footer.y) {
+        format!("{title}· j k scroll · esc closes ")
+    } else {
+        format!("{title}· esc closes ")
+    };
+    let body = frame(&title, 84, height, theme, areas, buffer);
+    for (row, line) in body.rows().zip(lines.into_iter().skip(top)) {
+        put(theme, line, row, buffer);
+    }
+}

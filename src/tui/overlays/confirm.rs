@@ -1,0 +1,57 @@
+//! A plan, shown before it is carried out. What is confirmed is that very plan: it is not made again.
+
+use crate::text::{grouped, human_bytes};
+use crate::tui::fit;
+use crate::tui::message::Written;
+use crate::tui::theme::{Tone, Toned};
+
+/// Left-out links that are named.
+const NAMED: usize = 3;
+
+/// The plan in lines of `width` columns.
+#[must_use]
+pub fn lines(plan: &Written, width: usize) -> Vec<Toned> {
+    let mut lines = vec![
+        vec![(Tone::Strong, "Plan".to_owned())],
+        field("writes", &plan.destination, width),
+        field(
+            "entries",
+            &format!("{}, {}", grouped(plan.entries), human_bytes(plan.bytes)),
+            width,
+        ),
+    ];
+    if plan.left_out.is_empty() {
+        lines.push(field("left out", "nothing", width));
+    } else {
+        let links = fit::count(plan.left_out.len() as u64, "link");
+        let mut line = field("left out", &format!("{links} to absolute paths"), width);
+        line[1].0 = Tone::Warn;
+        lines.push(line);
+        let named = plan.left_out.iter().take(NAMED);
+        lines.extend(
+            named.map(|path| field("", &fit::clip_start(path, width.saturating_sub(11)), width)),
+        );
+        if plan.left_out.len() > NAMED {
+            let more = plan.left_out.len() - NAMED;
+            lines.push(field("", &format!("… and {more} more"), width));
+        }
+    }
+    lines.push(Toned::new());
+    lines.push(vec![
+        (Tone::Accent, "enter".into()),
+        (Tone::Plain, " restores · ".into()),
+        (Tone::Accent, "esc".into()),
+        (Tone::Plain, " leaves it".into()),
+    ]);
+    lines
+}
+
+fn field(name: &str, value: &str, width: usize) -> Toned {
+    vec![
+        (Tone::Dim, format!("  {name:<9}")),
+        (
+            Tone::Plain,
+            fit::clip_start(value, width.saturating_sub(11)),
+        ),
+    ]
+}

@@ -1,0 +1,5 @@
+//! The three panes.
+
+pub mod content;
+pub mod files;
+pub mod runs;

@@ -1,0 +1,217 @@
+//! The content pane: its views, what is loaded for them, and the places kept in each.
+
+use super::Failure;
+use crate::review::{BaseChoice, LineKind, PatchOptions};
+
+/// What the pane shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum View {
+    /// What changed.
+    #[default]
+    Diff,
+    /// The file as the run left it.
+    File,
+    /// What was said.
+    Transcript,
+    /// Row, chain, commits, notices.
+    Info,
+}
+
+impl View {
+    /// Its name.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Diff => "Diff",
+            Self::File => "File",
+            Self::Transcript => "Transcript",
+            Self::Info => "Info",
+        }
+    }
+}
+
+/// One line of a patch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PatchRow {
+    /// A hunk begins.
+    Hunk(String),
+    /// A line of the old or the new side, or of both.
+    Line {
+        /// Which.
+        kind: LineKind,
+        /// Its number on the old side.
+        old: Option<u32>,
+        /// Its number on the new side.
+        new: Option<u32>,
+        /// Safe text.
+        text: String,
+    },
+    /// Something said in words.
+    Words(String),
+}
+
+/// One file's changes, ready to be drawn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Patch {
+    /// Index in the diff's files.
+    pub file: usize,
+    /// Its path, safe to show.
+    pub title: String,
+    /// Its lines.
+    pub rows: Vec<PatchRow>,
+    /// Columns that a line number takes.
+    pub digits: usize,
+}
+
+/// A file's content, ready to be drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileContent {
+    /// Lines of text, and whether there is more than was read.
+    Text(Vec<String>, bool),
+    /// Bytes, and whether there are more than were read.
+    Binary(Vec<u8>, bool),
+    /// Something said in words: a link, a folder, an empty file.
+    Words(Vec<String>),
+}
+
+/// Something that a job loads; the last good one stays until the next is there.
+#[derive(Clone, Debug)]
+pub struct Load<T> {
+    /// The last good one.
+    pub value: Option<T>,
+    /// Whether a newer one is on its way.
+    pub waiting: bool,
+    /// Why the newer one is not there.
+    pub failure: Option<Failure>,
+}
+
+impl<T> Default for Load<T> {
+    fn default() -> Self {
+        Self {
+            value: None,
+            waiting: false,
+            failure: None,
+        }
+    }
+}
+
+impl<T> Load<T> {
+    /// Takes an answer in.
+    pub fn answer(&mut self, answer: Result<T, Failure>) {
+        self.waiting = false;
+        match answer {
+            Ok(value) => {
+                self.value = Some(value);
+                self.failure = None;
+            }
+            Err(failure) => self.failure = Some(failure),
+        }
+    }
+}
+
+/// A search in the content.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Search {
+    /// What is looked for, in lower case.
+    pub needle: String,
+    /// Lines that hold it.
+    pub hits: Vec<usize>,
+    /// Which of them was gone to.
+    pub at: usize,
+}
+
+/// The pane.
+#[derive(Debug)]
+pub struct ContentPane {
+    /// What it shows.
+    pub view: View,
+    /// The path under the Files cursor, which Diff and File are about.
+    pub path: Option<Vec<u8>>,
+    /// The base asked for.
+    pub base: BaseChoice,
+    /// The changes of the file.
+    pub patch: Load<Patch>,
+    /// Its content.
+    pub file: Load<FileContent>,
+    /// Counts the runs and comparisons shown, so that what was asked of one is not taken for another.
+    pub epoch: u64,
+    /// The patch asked for last.
+    pub asked_patch: Option<Wanted>,
+    /// The file asked for last.
+    pub asked_file: Option<Wanted>,
+    /// First line on the screen, for each view.
+    pub tops: [usize; 4],
+    /// The hunk gone to last, and the top it was gone to with: near the end of the lines a hunk
+    /// cannot stand at the top.
+    pub at_hunk: Option<(usize, usize)>,
+    /// Columns scrolled to the right.
+    pub left: usize,
+    /// Lines of context around a change.
+    pub context: u32,
+    /// Whether changes of white space are left out.
+    pub ignore_whitespace: bool,
+    /// The search.
+    pub search: Option<Search>,
+}
+
+impl Default for ContentPane {
+    fn default() -> Self {
+        Self {
+            view: View::Diff,
+            path: None,
+            base: BaseChoice::Default,
+            patch: Load::default(),
+            file: Load::default(),
+            epoch: 0,
+            asked_patch: None,
+            asked_file: None,
+            tops: [0; 4],
+            at_hunk: None,
+            left: 0,
+            context: 3,
+            ignore_whitespace: false,
+            search: None,
+        }
+    }
+}
+
+impl ContentPane {
+    /// First line on the screen.
+    #[must_use]
+    pub fn top(&self) -> usize {
+        self.tops[self.view as usize]
+    }
+
+    /// Scrolls.
+    pub fn set_top(&mut self, top: usize) {
+        self.tops[self.view as usize] = top;
+    }
+
+    /// The line from which `[` and `]` step.
+    #[must_use]
+    pub fn hunk_line(&self) -> usize {
+        match self.at_hunk {
+            Some((top, line)) if top == self.top() => line,
+            _ => self.top(),
+        }
+    }
+
+    /// Forgets what was loaded for another run or comparison; places are kept.
+    pub fn turn_page(&mut self) {
+        self.epoch += 1;
+        self.patch = Load::default();
+        self.file = Load::default();
+        self.asked_patch = None;
+        self.asked_file = None;
+        self.at_hunk = None;
+    }
+}
+
+/// Something asked of a job for this pane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// A patch: epoch, index of the file, options.
+    Patch(u64, usize, PatchOptions),
+    /// A file: epoch, path.
+    File(u64, Vec<u8>),
+}

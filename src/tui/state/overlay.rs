@@ -1,0 +1,88 @@
+//! What lies over the panes and takes the keys: prompts, the palette, the help, the list of jobs.
+
+use tui_input::Input;
+
+use super::Failure;
+use crate::tui::action::Id;
+use crate::tui::message::Written;
+
+/// What a prompt is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PromptKind {
+    /// Open as another agent.
+    OpenAs,
+    /// Where to restore to.
+    Restore,
+    /// Where to write the patch.
+    Patch,
+    /// Filter the runs as one types.
+    FilterRuns,
+    /// Filter the files as one types.
+    FilterFiles,
+    /// Search the content.
+    Search,
+}
+
+/// A line to type, and what stands below it.
+#[derive(Clone, Debug)]
+pub struct Prompt {
+    /// What it is for.
+    pub kind: PromptKind,
+    /// What is typed.
+    pub input: Input,
+    /// The plan of a restore, with its job's number and the text it was made for.
+    pub plan: Option<(u64, String, Written)>,
+    /// Whether the plan is being made.
+    pub planning: bool,
+    /// Why what was asked for cannot be.
+    pub failure: Option<Failure>,
+}
+
+impl Prompt {
+    /// A prompt that begins with `text`.
+    #[must_use]
+    pub fn new(kind: PromptKind, text: impl Into<String>) -> Self {
+        Self {
+            kind,
+            input: Input::new(text.into()),
+            plan: None,
+            planning: false,
+            failure: None,
+        }
+    }
+}
+
+/// What the palette offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PaletteItem {
+    /// Open this run.
+    Run(String),
+    /// Do this; why it cannot be done now, where it cannot.
+    Action(Id, Option<String>),
+}
+
+/// The palette.
+#[derive(Clone, Debug, Default)]
+pub struct Palette {
+    /// What is typed.
+    pub input: Input,
+    /// Ids that begin with it.
+    pub found: Vec<String>,
+    /// What is offered.
+    pub items: Vec<PaletteItem>,
+    /// The entry that was moved to; `None` while `enter` takes what was typed.
+    pub chosen: Option<usize>,
+}
+
+/// What takes the keys before the panes do.
+#[derive(Clone, Debug)]
+pub enum Overlay {
+    /// A line to type.
+    Prompt(Prompt),
+    /// Actions and runs by name.
+    Palette(Palette),
+    /// All keys, from this line on.
+    Help(usize),
+    /// What was started, from this line on.
+    Jobs(usize),
+}

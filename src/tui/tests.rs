@@ -1,0 +1,6 @@
+//! Keys in, state and screen out; nothing here touches a database, a store or a terminal.
+
+mod keys;
+mod sanitising;
+mod screens;
+mod world;

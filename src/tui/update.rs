@@ -1,0 +1,326 @@
+//! State and message in, state changed and effects out: nothing here waits, reads or draws. A key
+//! goes to the overlay when there is one, else to the action that the table gives for it.
+
+mod answers;
+mod content;
+mod enabled;
+mod files;
+mod mouse;
+mod open;
+mod overlay;
+mod palette;
+mod prompt;
+mod runs;
+
+use crossterm::event::{KeyEvent, KeyEventKind};
+
+pub use enabled::why_not;
+
+use super::action::{Id, Scope, action};
+use super::message::{Effect, Message, PageUse, Request, Slot};
+use super::state::{JobLine, Overlay, Palette, Pane, Prompt, PromptKind, State, View};
+use super::theme::Tone;
+use crate::text::visible;
+
+/// Takes `message` in and says what is to be done.
+pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
+    let mut out = Vec::new();
+    match message {
+        Message::Start => start(state, &mut out),
+        Message::Key(event) => key(state, &mut out, &event),
+        Message::Paste(text) => overlay::paste(state, &mut out, &text),
+        Message::Mouse(event) => mouse::mouse(state, &mut out, event),
+        Message::Resize(width, height) => state.size = (width, height),
+        Message::Tick => {
+            if let Some(opening) = &mut state.opening {
+                opening.chain.now = state.now_ms;
+            }
+        }
+        Message::Answer(number, answer) => answers::answer(state, &mut out, number, answer),
+    }
+    settle(state, &mut out);
+    out
+}
+
+/// Starts a job and remembers that its slot waits for it.
+pub(super) fn request(state: &mut State, out: &mut Vec<Effect>, request: Request) -> u64 {
+    state.last_number += 1;
+    let number = state.last_number;
+    state.awaited.insert(request.slot(), number);
+    out.push(Effect::Start(number, request));
+    number
+}
+
+/// Stops what runs in `slot`; whatever it still answers is late.
+pub(super) fn stop(state: &mut State, out: &mut Vec<Effect>, slot: Slot) {
+    if let Some(number) = state.awaited.remove(&slot) {
+        state.job_ended(number, Tone::Dim, "stopped");
+        out.push(Effect::Cancel(slot));
+    }
+}
+
+/// Puts a job on the list of jobs.
+pub(super) fn job_began(state: &mut State, number: u64, what: String) {
+    const KEPT: usize = 100;
+    if state.jobs.len() >= KEPT {
+        state.jobs.remove(0);
+    }
+    state.jobs.push(JobLine {
+        number,
+        what,
+        outcome: None,
+    });
+}
+
+fn start(state: &mut State, out: &mut Vec<Effect>) {
+    request(state, out, Request::Agents);
+    runs::reload(state, out, PageUse::Replace);
+    if let Some(run_id) = state.open_first.take() {
+        open::open(state, out, run_id);
+    }
+}
+
+fn key(state: &mut State, out: &mut Vec<Effect>, event: &KeyEvent) {
+    if event.kind == KeyEventKind::Release {
+        return;
+    }
+    if state.note.as_ref().is_some_and(|note| !note.stays) {
+        state.note = None;
+    }
+    if state.overlay.is_some() {
+        return overlay::key(state, out, event);
+    }
+    let scope = match state.focus {
+        Pane::Runs => Scope::Runs,
+        Pane::Files => Scope::Files,
+        Pane::Content => Scope::Content,
+    };
+    if let Some(id) = state.keymap.lookup(scope, event) {
+        act(state, out, id);
+    }
+}
+
+/// Does `id`, or says why it cannot be done.
+pub(super) fn act(state: &mut State, out: &mut Vec<Effect>, id: Id) {
+    if let Some(why) = why_not(state, id) {
+        state.say(Tone::Warn, format!("{}: {why}", action(id).name));
+        return;
+    }
+    match id {
+        Id::Quit => out.push(Effect::Quit),
+        Id::Suspend => out.push(Effect::Suspend),
+        Id::Stop => {
+            if !stop_one(state, out) {
+                out.push(Effect::Quit);
+            }
+        }
+        Id::Back => back(state, out),
+        Id::PaneRuns => state.focus = Pane::Runs,
+        Id::PaneFiles => state.focus = Pane::Files,
+        Id::PaneContent => state.focus = Pane::Content,
+        Id::NextPane => turn_focus(state, 1),
+        Id::LastPane => turn_focus(state, 2),
+        Id::Zoom => state.zoom = !state.zoom,
+        Id::Help => state.overlay = Some(Overlay::Help(0)),
+        Id::Jobs => state.overlay = Some(Overlay::Jobs(0)),
+        Id::Palette => {
+            let mut palette = Palette::default();
+            palette::offer(state, &mut palette);
+            state.overlay = Some(Overlay::Palette(palette));
+        }
+        Id::Find => find(state),
+        Id::Mouse => {
+            state.mouse = !state.mouse;
+            out.push(Effect::Mouse(state.mouse));
+            let how = if state.mouse {
+                "on"
+            } else {
+                "off: the terminal selects text"
+            };
+            state.say(Tone::Plain, format!("mouse {how}"));
+        }
+        Id::Refresh => {
+            request(state, out, Request::Agents);
+            runs::reload(state, out, PageUse::Replace);
+            state.say(Tone::Plain, "reading the list again");
+        }
+        Id::OpenAs => {
+            let now = state.opening_as.clone().unwrap_or_default();
+            state.overlay = Some(Overlay::Prompt(Prompt::new(PromptKind::OpenAs, now)));
+        }
+        Id::Restore => prompt::ask_restore(state),
+        Id::Patch => prompt::ask_patch(state),
+        Id::Copy => copy(state, out),
+        Id::PreviousTurn | Id::NextTurn => {
+            let run_id = state
+                .current
+                .clone()
+                .or_else(|| state.runs.selected().map(|run| run.run_id.clone()));
+            if let Some(run_id) = run_id {
+                let forward = id == Id::NextTurn;
+                request(state, out, Request::Turn { run_id, forward });
+            }
+        }
+        Id::Down
+        | Id::Up
+        | Id::Top
+        | Id::Bottom
+        | Id::HalfDown
+        | Id::HalfUp
+        | Id::Fold
+        | Id::Unfold => match state.focus {
+            Pane::Runs => runs::act(state, out, id),
+            Pane::Files => files::act(state, out, id),
+            Pane::Content => content::act(state, out, id),
+        },
+        _ => match action(id).scope {
+            Scope::Runs => runs::act(state, out, id),
+            Scope::Files => files::act(state, out, id),
+            _ => content::act(state, out, id),
+        },
+    }
+}
+
+fn turn_focus(state: &mut State, by: usize) {
+    let at = Pane::ALL
+        .iter()
+        .position(|pane| *pane == state.focus)
+        .unwrap_or(0);
+    state.focus = Pane::ALL[(at + by) % Pane::ALL.len()];
+}
+
+/// `/`: filters a list, searches a content.
+fn find(state: &mut State) {
+    let prompt = match state.focus {
+        Pane::Runs => Prompt::new(PromptKind::FilterRuns, state.runs.text.clone()),
+        Pane::Files => Prompt::new(PromptKind::FilterFiles, state.files.text.clone()),
+        Pane::Content => Prompt::new(PromptKind::Search, ""),
+    };
+    state.overlay = Some(Overlay::Prompt(prompt));
+}
+
+/// Stops the job that a person would mean by it; whether there was one.
+fn stop_one(state: &mut State, out: &mut Vec<Effect>) -> bool {
+    if state.restoring.is_some() {
+        // Its answer is still waited for: it says that nothing was left behind.
+        out.push(Effect::Cancel(Slot::Restore));
+        state.say(Tone::Warn, "stopping the restore, removing what it wrote");
+    } else if let Some(opening) = state.opening.take() {
+        stop(state, out, Slot::Open);
+        state.current = state.opened.as_ref().map(|run| run.row.run_id.clone());
+        state.report(
+            Tone::Warn,
+            format!("stopped opening {}", visible(&opening.run_id)),
+        );
+    } else if state.awaited.contains_key(&Slot::Write) {
+        stop(state, out, Slot::Write);
+        state.report(
+            Tone::Warn,
+            "stopped writing the patch; nothing was left behind",
+        );
+    } else if state.awaited.contains_key(&Slot::Diff) {
+        stop(state, out, Slot::Diff);
+        if let Some(opened) = &mut state.opened {
+            opened.comparison.working = None;
+            opened.comparison.failure = Some(crate::Error::cancelled().into());
+        }
+        state.report(Tone::Warn, "stopped the comparison; b starts another");
+    } else {
+        return false;
+    }
+    true
+}
+
+/// `esc`: one layer back.
+fn back(state: &mut State, out: &mut Vec<Effect>) {
+    if stop_one(state, out) {
+        return;
+    }
+    if state.note.take().is_some() {
+        return;
+    }
+    if state.refusal.take().is_some() {
+        state.current = state.opened.as_ref().map(|run| run.row.run_id.clone());
+        files::rebuild(state);
+        return;
+    }
+    if state.focus == Pane::Content && state.content.search.take().is_some() {
+        return;
+    }
+    if state.focus == Pane::Files && !state.files.text.is_empty() {
+        state.files.text.clear();
+        return files::rebuild(state);
+    }
+    if state.focus == Pane::Runs && state.runs.is_filtered() {
+        state.runs.text.clear();
+        state.runs.status = None;
+        return runs::reload(state, out, PageUse::Replace);
+    }
+    if state.zoom {
+        state.zoom = false;
+        return;
+    }
+    match state.focus {
+        Pane::Content => state.focus = Pane::Files,
+        Pane::Files => state.focus = Pane::Runs,
+        Pane::Runs => state.say(Tone::Dim, "nothing to go back to; q quits"),
+    }
+}
+
+fn copy(state: &mut State, out: &mut Vec<Effect>) {
+    let run_id = match (&state.opened, state.runs.selected()) {
+        (Some(run), _) => run.row.run_id.clone(),
+        (None, Some(run)) => run.run_id.clone(),
+        (None, None) => return,
+    };
+    if visible(&run_id) != run_id {
+        state.say(
+            Tone::Warn,
+            "not copied: the run's id holds characters that a shell would not take as they look",
+        );
+        return;
+    }
+    let plain = !run_id.is_empty()
+        && run_id
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"-_.:@/".contains(&b))
+        && !run_id.starts_with('-');
+    let quoted = if plain {
+        run_id
+    } else {
+        format!("'{}'", run_id.replace('\'', r"'\''"))
+    };
+    let gap = if quoted.starts_with("'-") { "-- " } else { "" };
+    let command = format!("afterrun open {gap}{quoted}");
+    state.say(Tone::Good, format!("copied: {command}"));
+    out.push(Effect::Copy(command));
+}
+
+/// What follows from whatever just changed: rows for the width, cursors in view, content in step.
+fn settle(state: &mut State, out: &mut Vec<Effect>) {
+    if state.areas().too_small {
+        return;
+    }
+    runs::settle(state, out);
+    files::settle(state);
+    content::follow(state, out);
+    content::settle(state);
+}
+
+/// Shows `view`, and the content pane where it is not on the screen.
+pub(super) fn show(state: &mut State, view: View) {
+    state.content.view = view;
+    if state.areas().content.is_none() {
+        state.focus = Pane::Content;
+    }
+}
+
+/// The first row of a list of rows so that `from` to `to` are among the `height` that are shown.
+pub(super) fn in_view(top: usize, from: usize, to: usize, height: usize, rows: usize) -> usize {
+    let height = height.max(1);
+    let mut top = top.min(rows.saturating_sub(height));
+    if to >= top + height {
+        top = to + 1 - height;
+    }
+    top.min(from)
+}

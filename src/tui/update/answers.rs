@@ -1,0 +1,211 @@
+//! Answers of jobs. Each slot waits for one number; an answer to any other came too late.
+
+use super::{open, overlay, runs};
+use crate::ErrorKind;
+use crate::runs::RunPage;
+use crate::text::{grouped, human_bytes, visible};
+use crate::tui::action::Id;
+use crate::tui::fit;
+use crate::tui::message::{Answer, Effect, PageUse, Resolved, Slot, Written};
+use crate::tui::state::{Failure, Overlay, Palette, State};
+use crate::tui::theme::Tone;
+
+/// Takes an answer in, unless it is late.
+pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answer: Answer) {
+    let slot = match &answer {
+        Answer::Progress(progress) => return open::progress(state, number, *progress),
+        Answer::Agents(_) => Slot::Agents,
+        Answer::Page(..) => Slot::Page,
+        Answer::Opened(..) => Slot::Open,
+        Answer::Diff(_) => Slot::Diff,
+        Answer::Patch(_) | Answer::File(_) => Slot::Content,
+        Answer::Plan(_) | Answer::Restored(_) => Slot::Restore,
+        Answer::PatchWritten(_) => Slot::Write,
+        Answer::Found(_) => Slot::Lookup,
+        Answer::Resolved(_) | Answer::Turn(_) => Slot::Find,
+        Answer::Crashed(slot) => *slot,
+    };
+    if state.awaited.get(&slot) != Some(&number) {
+        return;
+    }
+    // A plan is an answer after which the job goes on.
+    if !matches!(answer, Answer::Plan(Ok(_))) {
+        state.awaited.remove(&slot);
+    }
+    match answer {
+        Answer::Progress(_) => {}
+        Answer::Agents(Ok(agents)) => {
+            state.runs.agents = Some(agents);
+            state.runs.stale = true;
+        }
+        Answer::Agents(Err(failure)) => state.report(Tone::Bad, failure.message),
+        Answer::Page(how, page) => take_page(state, how, page),
+        Answer::Opened(Ok(run), _) => open::verified(state, out, number, *run),
+        Answer::Opened(Err(failure), row) => open::refused(state, number, failure, row),
+        Answer::Diff(done) => open::compared(state, done),
+        Answer::Patch(patch) => state.content.patch.answer(patch),
+        Answer::File(file) => state.content.file.answer(file),
+        Answer::Plan(plan) => overlay::planned(state, number, plan),
+        Answer::Restored(done) => restored(state, number, done),
+        Answer::PatchWritten(done) => match done {
+            Ok((path, files, bytes)) => {
+                let text = format!(
+                    "✔ wrote {path}: {}, {}",
+                    fit::count(files, "file"),
+                    human_bytes(bytes)
+                );
+                state.job_ended(number, Tone::Good, text.clone());
+                state.report(Tone::Good, text);
+            }
+            Err(failure) => failed(state, number, "the patch", &failure),
+        },
+        Answer::Resolved(Ok(Resolved::Run(run_id))) => open::open(state, out, run_id),
+        Answer::Resolved(Ok(Resolved::Action(id))) => super::act(state, out, id),
+        Answer::Resolved(Ok(Resolved::Several(found))) => several(state, found),
+        Answer::Resolved(Err(failure)) => state.report(Tone::Bad, with_hint(&failure)),
+        Answer::Found(found) => {
+            if let Some(Overlay::Palette(mut palette)) = state.overlay.take() {
+                palette.found = found;
+                super::palette::offer(state, &mut palette);
+                state.overlay = Some(Overlay::Palette(palette));
+            }
+        }
+        Answer::Turn(Ok(run_id)) => open::open(state, out, run_id),
+        Answer::Turn(Err(failure)) => state.say(Tone::Warn, failure.message),
+        Answer::Crashed(slot) => crashed(state, number, slot),
+    }
+}
+
+fn take_page(state: &mut State, how: PageUse, page: Result<RunPage, Failure>) {
+    let runs = &mut state.runs;
+    runs.stale = true;
+    let page = match page {
+        Ok(page) => page,
+        Err(failure) => {
+            runs.loaded = true;
+            runs.failure = Some(failure);
+            return;
+        }
+    };
+    runs.failure = None;
+    runs.loaded = true;
+    match how {
+        PageUse::Replace => {
+            runs.next = page.next;
+            runs.sessions = page.sessions;
+            runs.replace(page.runs);
+            runs.notices = page.notices;
+        }
+        PageUse::Append => {
+            runs.next = page.next;
+            runs.sessions.extend(page.sessions);
+            runs.append(page.runs);
+        }
+        PageUse::Merge => {
+            runs.sessions.extend(page.sessions);
+            runs.merge(page.runs);
+        }
+    }
+    if how == PageUse::Replace
+        && let Some(notice) = runs
+            .notices
+            .first()
+            .map(|notice| visible(notice).into_owned())
+        && state.note.is_none()
+    {
+        state.report(Tone::Warn, format!("! {notice}"));
+    }
+}
+
+fn restored(state: &mut State, number: u64, done: Result<Written, Failure>) {
+    state.restoring = None;
+    match done {
+        Ok(done) => {
+            let text = format!("✔ restored to {}: {}", done.destination, amount(&done));
+            state.job_ended(number, Tone::Good, text.clone());
+            state.report(Tone::Good, text);
+        }
+        Err(failure) if failure.kind == ErrorKind::Cancelled => {
+            let text = "restore stopped; nothing was left behind";
+            state.job_ended(number, Tone::Warn, text);
+            state.report(Tone::Warn, text);
+        }
+        Err(failure) => failed(state, number, "the restore", &failure),
+    }
+}
+
+/// What a restore writes, and what it leaves out.
+#[must_use]
+pub(in crate::tui) fn amount(written: &Written) -> String {
+    let entries = match written.entries {
+        1 => "1 entry".to_owned(),
+        count => format!("{} entries", grouped(count)),
+    };
+    let left_out = match written.left_out.as_slice() {
+        [] => "nothing left out".to_owned(),
+        [one] => format!("left out the link {one}, which leads to an absolute path"),
+        many => format!(
+            "left out {} links to absolute paths ({}, …)",
+            grouped(many.len() as u64),
+            many[0]
+        ),
+    };
+    format!("{entries}, {}; {left_out}", human_bytes(written.bytes))
+}
+
+fn with_hint(failure: &Failure) -> String {
+    match &failure.hint {
+        Some(hint) => format!("{} → {hint}", failure.message),
+        None => failure.message.clone(),
+    }
+}
+
+fn failed(state: &mut State, number: u64, what: &str, failure: &Failure) {
+    let text = format!("✖ {what}: {}", with_hint(failure));
+    state.job_ended(number, Tone::Bad, text.clone());
+    state.report(Tone::Bad, text);
+}
+
+/// A typed start of an id that several runs share.
+fn several(state: &mut State, found: Vec<String>) {
+    let mut palette = Palette::default();
+    let common = found.iter().skip(1).fold(found[0].clone(), |common, id| {
+        let same = common.chars().zip(id.chars()).take_while(|(a, b)| a == b);
+        same.map(|(letter, _)| letter).collect()
+    });
+    palette.input = tui_input::Input::new(common);
+    palette.found = found;
+    super::palette::offer(state, &mut palette);
+    state.overlay = Some(Overlay::Palette(palette));
+    state.say(Tone::Warn, "several runs begin so: choose one");
+}
+
+/// A defect of ours: said, and nothing else is lost.
+fn crashed(state: &mut State, number: u64, slot: Slot) {
+    let failure = Failure::new(ErrorKind::Io, "this job stopped by a defect of afterrun");
+    match slot {
+        Slot::Open => open::refused(state, number, failure, None),
+        Slot::Diff => open::compared(state, Err(failure)),
+        Slot::Content => {
+            state.content.patch.answer(Err(failure.clone()));
+            state.content.file.answer(Err(failure));
+        }
+        Slot::Restore => restored(state, number, Err(failure)),
+        Slot::Page => {
+            take_page(state, PageUse::Replace, Err(failure));
+        }
+        _ => failed(state, number, "a job", &failure),
+    }
+}
+
+/// The list again, after the filter changed.
+pub(super) fn refilter(state: &mut State, out: &mut Vec<Effect>) {
+    state.runs.anew = true;
+    runs::reload(state, out, PageUse::Replace);
+}
+
+/// Whether an action is worth offering by name.
+#[must_use]
+pub(super) fn offered(id: Id) -> bool {
+    !matches!(id, Id::Back | Id::Stop | Id::Palette)
+}

@@ -1,0 +1,76 @@
+//! Why an action cannot be done now. No key is dead without saying why: the footer, the palette and
+//! the press itself all take their answer from here.
+
+use crate::tui::action::{Id, action};
+use crate::tui::state::{State, View};
+
+/// Why `id` cannot be done now; `None` when it can.
+#[must_use]
+pub fn why_not(state: &State, id: Id) -> Option<String> {
+    if action(id).later {
+        return Some("not in this version yet".into());
+    }
+    let open_first = || Some("open a run first (enter on it)".to_owned());
+    match id {
+        Id::Restore => match (&state.refusal, &state.opened) {
+            (Some(refusal), _) => Some(refusal.failure.message.clone()),
+            (None, None) => open_first(),
+            (None, Some(_)) if state.restoring.is_some() => {
+                Some("one restore is at work; esc stops it".into())
+            }
+            (None, Some(run)) => run.unrestorable.clone(),
+        },
+        Id::Patch => match (&state.refusal, &state.opened) {
+            (Some(refusal), _) => Some(refusal.failure.message.clone()),
+            (None, None) => open_first(),
+            (None, Some(_)) if state.compared().is_none() => {
+                Some("the comparison is not there yet".into())
+            }
+            (None, Some(_)) => None,
+        },
+        Id::Base | Id::ShowFiles => match (&state.refusal, &state.opened) {
+            (Some(refusal), _) => Some(refusal.failure.message.clone()),
+            (None, None) => open_first(),
+            (None, Some(_)) => None,
+        },
+        Id::ToContent => match (&state.refusal, &state.opened) {
+            (Some(refusal), _) => Some(refusal.failure.message.clone()),
+            (None, None) => open_first(),
+            (None, Some(_)) => state
+                .files
+                .selected()
+                .is_none()
+                .then(|| "no file here".into()),
+        },
+        Id::OpenRun => state.runs.rows.is_empty().then(|| "no run here".into()),
+        Id::Copy | Id::PreviousTurn | Id::NextTurn => {
+            let some = state.current.is_some() || state.opened.is_some();
+            (!some && state.runs.selected().is_none()).then(|| "choose a run first".into())
+        }
+        Id::NextHunk | Id::PreviousHunk | Id::Whitespace | Id::MoreContext | Id::LessContext => {
+            if state.content.view != View::Diff {
+                return Some("only in the diff (d shows it)".into());
+            }
+            state
+                .compared()
+                .is_none()
+                .then(|| "there is no diff here".into())
+        }
+        Id::NextFile | Id::PreviousFile => match state.compared() {
+            None => Some("there is no diff here".into()),
+            Some(compared) if compared.files.is_empty() => Some("no file changed".into()),
+            Some(_) => None,
+        },
+        Id::FindNext | Id::FindPrevious => state
+            .content
+            .search
+            .is_none()
+            .then(|| "search in the content pane first (/)".into()),
+        Id::StatusFilter => state
+            .runs
+            .statuses()
+            .is_empty()
+            .then(|| "no status to filter by".into()),
+        _ => None,
+    }
+}

@@ -1,0 +1,311 @@
+//! Opening a run, and what its answers change: the last good panes stay until the new ones are
+//! there, a refusal stands inline under its run, and a comparison follows on its own.
+
+use std::sync::Arc;
+
+use super::{files, job_began, request, stop};
+use crate::ErrorKind;
+use crate::checkpoint::CheckpointRef;
+use crate::progress::{Progress, Stage};
+use crate::review::BaseChoice;
+use crate::runs::{RunRow, gate};
+use crate::text::visible;
+use crate::tui::message::{Compared, Effect, Request, Slot, Verified};
+use crate::tui::state::{
+    Chain, Comparison, Failure, FileTree, Opened, OpeningRun, Pane, Refusal, State,
+};
+use crate::tui::theme::Tone;
+
+/// Opens a run; a newer one wins over an older one at work.
+pub(super) fn open(state: &mut State, out: &mut Vec<Effect>, run_id: String) {
+    state.note = None;
+    state.current = Some(run_id.clone());
+    let mut chain = Chain::begun(state.now_ms);
+    if let Some(reference) = state.runs.run(&run_id).and_then(reference) {
+        // Shown once it is verified.
+        chain.sha256 = reference.sha256().to_owned();
+    }
+    state.runs.reveal(&run_id);
+    if let Some(number) = state.awaited.get(&Slot::Open).copied() {
+        state.job_ended(number, Tone::Dim, "given up for a newer one");
+    }
+    let opening_as = state.opening_as.clone();
+    let number = request(
+        state,
+        out,
+        Request::Open {
+            run_id: run_id.clone(),
+            opening_as,
+        },
+    );
+    job_began(state, number, format!("open {}", visible(&run_id)));
+    state.opening = Some(OpeningRun { run_id, chain });
+}
+
+fn reference(row: &RunRow) -> Option<CheckpointRef> {
+    CheckpointRef::from_row(row.checkpoint()?).ok()
+}
+
+/// How far a job is.
+pub(super) fn progress(state: &mut State, number: u64, progress: Progress) {
+    let awaits = |slot| state.awaited.get(&slot) == Some(&number);
+    if awaits(Slot::Open) {
+        if let Some(opening) = &mut state.opening {
+            opening.chain.report(progress, state.now_ms);
+        }
+    } else if awaits(Slot::Restore) {
+        if let Some(restoring) = &mut state.restoring
+            && progress.stage == Stage::Restore
+        {
+            restoring.progress = Some(progress);
+        }
+    } else if awaits(Slot::Diff)
+        && let Some(opened) = &mut state.opened
+    {
+        opened.comparison.working = Some(progress);
+    }
+}
+
+/// The run passed.
+pub(super) fn verified(state: &mut State, out: &mut Vec<Effect>, number: u64, run: Verified) {
+    let Some(opening) = state.opening.take() else {
+        return;
+    };
+    let mut chain = opening.chain;
+    chain.sha256 = run.reference.sha256().to_owned();
+    state.job_ended(number, Tone::Good, "verified");
+    state.refusal = None;
+    learn(state, &run.row);
+    state.opened = Some(Opened {
+        handle: run.handle,
+        row: run.row,
+        reference: run.reference,
+        chain,
+        tree: run.tree,
+        state: run.state,
+        unrestorable: run.unrestorable,
+        gzipped: run.gzipped,
+        comparison: Comparison::default(),
+    });
+    state.content.turn_page();
+    state.files.touched = false;
+    if let Some(tree) = state.tree().cloned() {
+        state.files.unfold_changed(&tree);
+    }
+    files::rebuild(state);
+    compare(state, out);
+    // What was opened comes into view where the terminal shows one pane only.
+    if state.focus == Pane::Runs && !state.zoom && state.areas().files.is_none() {
+        state.focus = Pane::Files;
+    }
+}
+
+/// The run did not pass.
+pub(super) fn refused(state: &mut State, number: u64, failure: Failure, row: Option<Box<RunRow>>) {
+    let Some(opening) = state.opening.take() else {
+        return;
+    };
+    state.job_ended(number, Tone::Bad, failure.message.clone());
+    if failure.kind == ErrorKind::Cancelled {
+        return;
+    }
+    let mut chain = opening.chain;
+    let mut status = String::new();
+    if let Some(row) = &row {
+        learn(state, row);
+        status = visible(&row.effective_status()).into_owned();
+        if let Some(reference) = reference(row) {
+            chain.sha256 = reference.sha256().to_owned();
+        }
+    }
+    chain.fail(&failure, &status);
+    let still_open = state.opened.as_ref().map(|run| run.row.run_id.as_str());
+    if still_open == Some(&opening.run_id) {
+        // What stands there is not the answer any more.
+        state.opened = None;
+        state.content.turn_page();
+    }
+    let agent = row.as_ref().and_then(|row| row.agent_id.as_deref());
+    let failure = with_way_out(failure, agent);
+    state.refusal = Some(Refusal {
+        run_id: opening.run_id,
+        failure,
+        row,
+        chain,
+    });
+    files::rebuild(state);
+}
+
+/// What to do about a refusal, in keys of this screen; the library's own step where there is none.
+fn with_way_out(mut failure: Failure, agent: Option<&str>) -> Failure {
+    let hint = match (failure.kind, agent) {
+        (ErrorKind::NotFound, _) => {
+            "press / in the runs to look for it, or R to read the list again"
+        }
+        (ErrorKind::Foreign, Some(agent)) => {
+            let agent = visible(agent);
+            let text = format!(
+                "it is a run of {agent}: press A and type that name, or nothing to open each run as its own agent"
+            );
+            failure.hint = Some(text);
+            return failure;
+        }
+        (ErrorKind::NotCompleted, _) => {
+            "press < for the session's turn before, or s to list completed runs only"
+        }
+        (ErrorKind::NoCheckpoint, _) => {
+            "the agent ran without a sandbox or without checkpoints: try another turn with < and >"
+        }
+        (ErrorKind::ObjectMissing, _) => {
+            "retention keeps a session's newest checkpoints: press > for a later turn"
+        }
+        (ErrorKind::BadRow | ErrorKind::BadReference, _) => {
+            "the row itself is damaged: press i for what can be read of it"
+        }
+        (ErrorKind::SizeMismatch | ErrorKind::ChecksumMismatch, _) => {
+            "the stored bytes are not what was committed, so nothing of them is shown: try the turn before with <"
+        }
+        (ErrorKind::InvalidArchive, _) => {
+            "the bytes are what was committed, but no archive that may be restored"
+        }
+        _ => "press enter on the run to try again",
+    };
+    if failure.hint.is_none() || failure.kind == ErrorKind::NotFound {
+        failure.hint = Some(hint.to_owned());
+    }
+    failure
+}
+
+/// Puts a run that was opened by its id into the list.
+fn learn(state: &mut State, row: &RunRow) {
+    let known = state.runs.run(&row.run_id).is_some();
+    if !known {
+        if !state.runs.is_filtered() {
+            state.runs.merge(vec![row.clone()]);
+        }
+        state.runs.reveal(&row.run_id);
+    }
+}
+
+/// Starts the comparison of the open run with the base that is asked for.
+pub(super) fn compare(state: &mut State, out: &mut Vec<Effect>) {
+    let Some(opened) = &mut state.opened else {
+        return;
+    };
+    let handle = opened.handle.clone();
+    opened.comparison.failure = None;
+    opened.comparison.working = Some(Progress {
+        stage: Stage::Checkout,
+        done: 0,
+        total: 0,
+        finished: false,
+    });
+    let choice = state.content.base.clone();
+    request(state, out, Request::Diff { handle, choice });
+}
+
+/// The comparison is there, or is not.
+pub(super) fn compared(state: &mut State, answer: Result<(Box<Compared>, Arc<FileTree>), Failure>) {
+    let Some(opened) = &mut state.opened else {
+        return;
+    };
+    opened.comparison.working = None;
+    let (compared, tree) = match answer {
+        Ok(done) => done,
+        Err(failure) => {
+            opened.comparison.failure = Some(failure);
+            return;
+        }
+    };
+    let first = opened.comparison.done.is_none();
+    let compared = Arc::new(*compared);
+    opened.comparison.done = Some(Arc::clone(&compared));
+    opened.comparison.failure = None;
+    opened.tree = Arc::clone(&tree);
+    state.content.turn_page();
+    if !compared.notices.is_empty() && first {
+        let notice = &compared.notices[0];
+        let more = match compared.notices.len() {
+            1 => String::new(),
+            many => format!(" (and {} more)", many - 1),
+        };
+        state.report(
+            Tone::Warn,
+            format!("! {}{more}; i shows notices", visible(&notice.message)),
+        );
+    }
+    if first {
+        state.files.unfold_changed(&tree);
+    }
+    files::rebuild(state);
+    let kept = state
+        .content
+        .path
+        .as_deref()
+        .and_then(|path| tree.find(path));
+    let kept_changed = kept.is_some_and(|node| tree.nodes[node].change.is_some());
+    if first && !state.files.touched && !kept_changed {
+        let change = (1..tree.nodes.len())
+            .filter(|node| tree.nodes[*node].change == Some(0))
+            .min();
+        if let Some(node) = change {
+            let path = tree.nodes[node].path.clone();
+            files::to_path(state, &path);
+        }
+    }
+}
+
+/// `b`: the next of pin, HEAD, previous turn, nothing.
+pub(super) fn next_base(state: &mut State, out: &mut Vec<Effect>) {
+    let shown = state.compared().map(|compared| compared.kind);
+    let next = match (&state.content.base, shown) {
+        (BaseChoice::Default, Some("head")) => BaseChoice::Previous,
+        (BaseChoice::Default, Some("previous")) => BaseChoice::Empty,
+        (BaseChoice::Default, Some("pin")) | (BaseChoice::Pin, _) => BaseChoice::Head,
+        (BaseChoice::Head, _) => BaseChoice::Previous,
+        (BaseChoice::Previous, _) => BaseChoice::Empty,
+        _ => BaseChoice::Pin,
+    };
+    state.say(Tone::Plain, format!("comparing with {}", base_words(&next)));
+    state.content.base = next;
+    compare(state, out);
+}
+
+/// A base that is asked for, in words.
+#[must_use]
+pub(super) fn base_words(choice: &BaseChoice) -> String {
+    match choice {
+        BaseChoice::Default => "the default base".into(),
+        BaseChoice::Pin => "the pin".into(),
+        BaseChoice::Head => "HEAD".into(),
+        BaseChoice::Previous => "the previous turn".into(),
+        BaseChoice::Run(run) => format!("run {}", visible(run)),
+        BaseChoice::Empty => "nothing (everything is added)".into(),
+    }
+}
+
+/// `A`: from now on as another agent; what is shown must pass again.
+pub(super) fn open_as(state: &mut State, out: &mut Vec<Effect>, agent: &str) {
+    let agent = agent.trim();
+    state.opening_as = (!agent.is_empty()).then(|| agent.to_owned());
+    state.refusal = None;
+    let shown = state.opened.as_ref();
+    let passes =
+        shown.is_some_and(|run| gate(&run.row.run_id, Some(&run.row), &state.as_opening()).is_ok());
+    if shown.is_some() && !passes {
+        stop(state, out, Slot::Diff);
+        state.opened = None;
+        state.content.turn_page();
+    }
+    files::rebuild(state);
+    match state.current.clone() {
+        Some(run_id) => open(state, out, run_id),
+        None => {
+            let who = state
+                .opening_as
+                .as_deref()
+                .map_or("each run's own agent".into(), visible);
+            state.say(Tone::Plain, format!("runs are opened as {who}"));
+        }
+    }
+}

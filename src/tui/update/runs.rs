@@ -1,0 +1,192 @@
+//! The Runs pane: moving, folding, filtering, and reading on where the list ends.
+
+use super::{in_view, open, request};
+use crate::tui::action::Id;
+use crate::tui::message::{Effect, PageUse, Request, Slot};
+use crate::tui::state::{Inline, Item, Node, Pane, State};
+use crate::tui::theme::Tone;
+
+/// Reading on begins this many rows before the end.
+const AHEAD: usize = 10;
+
+/// Reads the list, from its start or on from its end.
+pub(super) fn reload(state: &mut State, out: &mut Vec<Effect>, how: PageUse) {
+    let after = match how {
+        PageUse::Append => state.runs.next,
+        _ => None,
+    };
+    let filter = state.runs.filter();
+    request(state, out, Request::Page { filter, after, how });
+}
+
+/// Does what is meant for this pane.
+pub(super) fn act(state: &mut State, out: &mut Vec<Effect>, id: Id) {
+    let half = usize::from(state.areas().body(Pane::Runs).height / 2).max(1);
+    match id {
+        Id::Down => step(state, 1),
+        Id::Up => step(state, -1),
+        Id::HalfDown => step(state, half as isize),
+        Id::HalfUp => step(state, -(half as isize)),
+        Id::Top => {
+            state.runs.cursor = 0;
+            state.runs.off_notes(false);
+        }
+        Id::Bottom => {
+            state.runs.cursor = state.runs.rows.len().saturating_sub(1);
+            state.runs.off_notes(true);
+        }
+        Id::Unfold => unfold(state, out),
+        Id::Fold => fold(state),
+        Id::OpenRun => enter(state, out),
+        Id::Flat => {
+            state.runs.flat = !state.runs.flat;
+            state.runs.stale = true;
+        }
+        Id::StatusFilter => {
+            let statuses = state.runs.statuses();
+            let next = match &state.runs.status {
+                None => 0,
+                Some(now) => statuses
+                    .iter()
+                    .position(|status| status == now)
+                    .map_or(0, |at| at + 1),
+            };
+            state.runs.status = statuses.get(next).cloned();
+            state.runs.anew = true;
+            reload(state, out, PageUse::Replace);
+        }
+        _ => {}
+    }
+}
+
+/// Moves the cursor over rows that can be chosen.
+pub(super) fn step(state: &mut State, by: isize) {
+    let runs = &mut state.runs;
+    let last = runs.rows.len().saturating_sub(1);
+    if by.unsigned_abs() == 1 {
+        let mut at = runs.cursor;
+        while let Some(next) = at.checked_add_signed(by).filter(|next| *next <= last) {
+            at = next;
+            if !matches!(runs.rows[at].item, Item::Note(_)) {
+                runs.cursor = at;
+                break;
+            }
+        }
+        return;
+    }
+    runs.cursor = runs.cursor.saturating_add_signed(by).min(last);
+    runs.off_notes(by < 0);
+}
+
+/// `enter`: opens a run, folds or unfolds, reads on.
+pub(super) fn enter(state: &mut State, out: &mut Vec<Effect>) {
+    let Some(node) = state.runs.node(state.runs.cursor) else {
+        return;
+    };
+    match node {
+        Node::Run(run_id) => open::open(state, out, run_id),
+        Node::More => reload(state, out, PageUse::Append),
+        Node::Agent(_) | Node::Session(..) => {
+            if is_folded(state) {
+                unfold(state, out);
+            } else {
+                state.runs.folded.insert(node);
+                state.runs.stale = true;
+            }
+        }
+    }
+}
+
+fn is_folded(state: &State) -> bool {
+    match state.runs.rows.get(state.runs.cursor).map(|row| &row.item) {
+        Some(Item::Agent(_, folded) | Item::Session(_, _, folded)) => *folded,
+        _ => false,
+    }
+}
+
+fn unfold(state: &mut State, out: &mut Vec<Effect>) {
+    let Some(node) = state.runs.node(state.runs.cursor) else {
+        return;
+    };
+    if matches!(node, Node::Run(_) | Node::More) {
+        return;
+    }
+    if !is_folded(state) {
+        return step(state, 1);
+    }
+    if !state.runs.folded.remove(&node)
+        && let Node::Agent(agent) = node
+    {
+        // Nothing of it is read yet.
+        match agent {
+            Some(agent) => {
+                let mut filter = state.runs.filter();
+                filter.agent = Some(agent);
+                let how = PageUse::Merge;
+                request(
+                    state,
+                    out,
+                    Request::Page {
+                        filter,
+                        after: None,
+                        how,
+                    },
+                );
+            }
+            None => state.say(Tone::Warn, "its runs are further down the list: G reads on"),
+        }
+    }
+    state.runs.stale = true;
+}
+
+fn fold(state: &mut State) {
+    let runs = &mut state.runs;
+    let Some(node) = runs.node(runs.cursor) else {
+        return;
+    };
+    let folds = matches!(node, Node::Agent(_) | Node::Session(..));
+    if folds && !is_folded(state) {
+        state.runs.folded.insert(node);
+        state.runs.stale = true;
+        return;
+    }
+    let runs = &mut state.runs;
+    let depth = runs.rows[runs.cursor].depth;
+    let above = (0..runs.cursor)
+        .rev()
+        .find(|at| runs.rows[*at].depth < depth);
+    if let Some(parent) = above {
+        runs.cursor = parent;
+    }
+}
+
+/// Rows for the width and the refusal, the cursor in view, and more of the list where it is near
+/// the end of what is loaded.
+pub(super) fn settle(state: &mut State, out: &mut Vec<Effect>) {
+    let body = state.areas().body(Pane::Runs);
+    let width = usize::from(body.width);
+    let refusal = state.refusal.as_ref();
+    let inline = refusal.map(|refusal| Inline {
+        run_id: &refusal.run_id,
+        message: &refusal.failure.message,
+    });
+    state.runs.refresh(width, inline);
+    let runs = &mut state.runs;
+    let (from, to) = (runs.cursor, runs.cursor_end());
+    runs.top = in_view(
+        runs.top,
+        from,
+        to,
+        usize::from(body.height),
+        runs.rows.len(),
+    );
+    let near_end = runs.cursor + AHEAD >= runs.rows.len() && runs.cursor > 0;
+    if runs.next.is_some()
+        && near_end
+        && runs.failure.is_none()
+        && runs.rows.len() > AHEAD
+        && !state.awaited.contains_key(&Slot::Page)
+    {
+        reload(state, out, PageUse::Append);
+    }
+}
