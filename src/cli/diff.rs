@@ -57,10 +57,7 @@ pub(super) async fn diff(context: &Context, args: &DiffArgs) -> Result<()> {
     }
     if args.name_status {
         for file in &diff.files {
-            output.styled(&[
-                (style(file), &file.status.letter().to_string()),
-                (Style::Plain, &format!("\t{}", name(file))),
-            ])?;
+            output.tabbed(style(file), &file.status.letter().to_string(), &name(file))?;
         }
         return Ok(());
     }

@@ -79,6 +79,12 @@ impl Output {
         writeln!(out).map_err(failed)
     }
 
+    /// A word, a tab, and the rest, for scripts that cut at tabs.
+    pub(super) fn tabbed(&self, style: Style, word: &str, rest: &str) -> Result<()> {
+        let (word, rest) = (self.paint(style, &visible(word)), visible(rest));
+        writeln!(self.out.borrow_mut(), "{word}\t{rest}").map_err(failed)
+    }
+
     fn paint(&self, style: Style, text: &str) -> String {
         let code = match style {
             Style::Plain => "",

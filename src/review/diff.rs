@@ -17,7 +17,7 @@ use crate::text::human_bytes;
 
 /// Contents of one comparison that are sent in all: the worker keeps them in memory.
 const MAX_CONTENTS: u64 = 256 << 20;
-const COMPARE_TIME: Duration = Duration::from_secs(30);
+const COMPARE_TIME: Duration = Duration::from_secs(10);
 /// Line counts get this long; then the list stands without the rest of them.
 const COUNT_TIME: Duration = Duration::from_secs(8);
 
@@ -44,19 +44,11 @@ pub(crate) fn compare(
     watch: &Watch,
 ) -> Result<Compared> {
     worker.allow(COMPARE_TIME, watch);
-    let (sent, mut opaque) = send_changes(worker, comparison, watch)?;
-    match worker.receive()? {
-        Response::Opaque(found) => {
-            for (number, why) in found {
-                let Some(index) = sent.get(number as usize) else {
-                    return Err(lied());
-                };
-                opaque.push((*index, crate::text::visible(&why).into_owned()));
-            }
-        }
-        other => return Err(unexpected(&other)),
-    }
-    let deltas = receive_deltas(worker, comparison)?;
+    let (deltas, opaque) = match ask(worker, comparison, watch) {
+        Ok(answer) => answer,
+        Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
+        Err(error) => return Ok(without_worker(comparison, known, &error)),
+    };
     let mut notices = Vec::new();
     let mut counts = HashMap::new();
     worker.allow(COUNT_TIME, watch);
@@ -88,6 +80,47 @@ pub(crate) fn compare(
         notices,
         alive,
     })
+}
+
+/// Sends the comparison; answers deltas and what could not be compared.
+fn ask(
+    worker: &mut Worker,
+    comparison: &Comparison,
+    watch: &Watch,
+) -> Result<(Vec<WireDelta>, Opaque)> {
+    let (sent, mut opaque) = send_changes(worker, comparison, watch)?;
+    match worker.receive()? {
+        Response::Opaque(found) => {
+            for (number, why) in found {
+                let Some(index) = sent.get(number as usize) else {
+                    return Err(lied());
+                };
+                opaque.push((*index, crate::text::visible(&why).into_owned()));
+            }
+        }
+        other => return Err(unexpected(&other)),
+    }
+    Ok((receive_deltas(worker, comparison)?, opaque))
+}
+
+/// The list as far as it is known without libgit2: which paths differ, not how.
+fn without_worker(comparison: &Comparison, known: &Known<'_>, error: &Error) -> Compared {
+    let why = "how it differs is not known: the review worker was stopped";
+    let mut files: Vec<FileChange> = comparison
+        .changes
+        .iter()
+        .map(|change| opaque_change(change, known, why))
+        .collect();
+    let mut notices = vec![Notice::new(
+        "worker-stopped",
+        format!("only the names of changed files are known: {error}"),
+    )];
+    notices.extend(add_conflicts(&mut files, known));
+    Compared {
+        files,
+        notices,
+        alive: false,
+    }
 }
 
 fn lied() -> Error {
@@ -240,7 +273,7 @@ pub(crate) fn receive_counts(worker: &mut Worker, counts: &mut Counts) -> Result
 /// Deltas in git's words; a deletion and an addition of one path are one type change.
 fn list(deltas: &[WireDelta], counts: &Counts, known: &Known<'_>) -> Vec<FileChange> {
     let mut files: Vec<FileChange> = Vec::with_capacity(deltas.len());
-    let mut deleted: HashMap<&[u8], usize> = HashMap::new();
+    let mut halves: HashMap<&[u8], (Option<usize>, Option<usize>)> = HashMap::new();
     for (number, delta) in deltas.iter().enumerate() {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
         let count = counts.get(&number).copied();
@@ -278,24 +311,11 @@ fn list(deltas: &[WireDelta], counts: &Counts, known: &Known<'_>) -> Vec<FileCha
                 };
             }
             (None, Some(path)) => {
-                if let Some(before) = deleted.get(&path[..]) {
-                    let before = &mut files[*before];
-                    before.status = if before.old_mode == GITLINK || file.new_mode == GITLINK {
-                        Status::Submodule
-                    } else {
-                        Status::Typechange
-                    };
-                    before.new_mode = file.new_mode;
-                    before.additions = before.additions.zip(file.additions).map(|(a, b)| a + b);
-                    before.deletions = before.deletions.zip(file.deletions).map(|(a, b)| a + b);
-                    before.binary |= file.binary;
-                    before.deltas.push(number);
-                    continue;
-                }
                 file.status = known.new_status(path, file.new_mode);
                 if file.new_mode == GITLINK && file.status == Status::Untracked {
                     file.path.push(b'/');
                 }
+                halves.entry(path).or_default().0 = Some(files.len());
             }
             (Some(path), None) => {
                 file.status = if file.old_mode == GITLINK {
@@ -303,12 +323,39 @@ fn list(deltas: &[WireDelta], counts: &Counts, known: &Known<'_>) -> Vec<FileCha
                 } else {
                     Status::Deleted
                 };
-                deleted.insert(path, files.len());
+                halves.entry(path).or_default().1 = Some(files.len());
             }
             (None, None) => continue,
         }
         files.push(file);
     }
+    let mut merged = HashSet::new();
+    for (added, deleted) in halves.into_values() {
+        let (Some(added), Some(deleted)) = (added, deleted) else {
+            continue;
+        };
+        let added_half = files[added].clone();
+        let whole = &mut files[deleted];
+        let submodule = whole.old_mode == GITLINK || added_half.new_mode == GITLINK;
+        whole.status = if submodule {
+            Status::Submodule
+        } else {
+            Status::Typechange
+        };
+        whole.new_mode = added_half.new_mode;
+        let sum = |a: Option<u32>, b: Option<u32>| a.zip(b).map(|(a, b)| a + b);
+        whole.additions = sum(whole.additions, added_half.additions);
+        whole.deletions = sum(whole.deletions, added_half.deletions);
+        whole.binary |= added_half.binary;
+        // The old one goes before the new one comes: a patch is applied in this order.
+        whole.deltas.extend(added_half.deltas);
+        merged.insert(added);
+    }
+    let mut index = 0;
+    files.retain(|_| {
+        index += 1;
+        !merged.contains(&(index - 1))
+    });
     files
 }
 

@@ -146,6 +146,13 @@ pub(crate) fn scan(
             }
             let own = tree.entry(&join(&path, DOT_GIT)).is_some();
             let submodule = tracked.submodules.get(&path[..]).copied();
+            if submodule == Some(false) && known {
+                found.notices.push(Notice::at(
+                    "bad-index-entry",
+                    &path,
+                    "the index calls this folder a submodule, but its files are tracked: they are compared",
+                ));
+            }
             if submodule == Some(true) && tree.children(&path).next().is_none() {
                 // An empty folder stands for a submodule that was not checked out.
                 found.nested.insert(
@@ -155,7 +162,7 @@ pub(crate) fn scan(
                         head: None,
                     },
                 );
-            } else if own && (submodule.is_some() || !known) {
+            } else if own && (submodule == Some(true) || !known) {
                 let nested = nested(tree, &path)?;
                 let valid = nested.git_dir.is_some();
                 if submodule.is_some() || valid && !left_out {
