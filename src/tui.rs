@@ -91,6 +91,7 @@ pub async fn run(options: Options) -> Result<()> {
     drop(screen);
     // What was begun is undone before the process goes: a half-written restore, a worker.
     drop(state);
+    drop(answered);
     jobs.finish().await;
     left
 }

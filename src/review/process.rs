@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,8 +17,9 @@ use crate::progress::Watch;
 
 /// The argument that turns the executable into a worker.
 const ARGUMENT: &str = "--afterrun-review-worker";
-/// How often deadline and cancellation are looked at.
+/// How often deadline and cancellation are looked at, and how often while there are none.
 const PULSE: Duration = Duration::from_millis(10);
+const IDLE_PULSE: Duration = Duration::from_millis(100);
 
 static EXECUTABLE: OnceLock<PathBuf> = OnceLock::new();
 
@@ -75,26 +77,27 @@ impl Worker {
             )
             .hint("call afterrun::review::init() first in main, or afterrun::review::use_worker"));
         };
-        let mut child = Command::new(executable)
-            .arg(ARGUMENT)
-            .env_clear()
-            .current_dir("/")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| Error::io("start the review worker", executable, error))?;
-        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return fail(ErrorKind::Io, "cannot talk to the review worker");
-        };
-        let guard = Arc::new(Guard {
-            child: Mutex::new(child),
-            deadline: Mutex::new(None),
-            late: AtomicBool::new(false),
-            finished: AtomicBool::new(false),
+        let (started, answer) = sync_channel(1);
+        let executable = executable.clone();
+        // The worker dies with the thread that starts it, so that thread is the one that watches it.
+        std::thread::spawn(move || {
+            let guard = match spawn(&executable) {
+                Ok((guard, input, output)) => {
+                    let guard = Arc::new(guard);
+                    let _ = started.send(Ok((Arc::clone(&guard), input, output)));
+                    guard
+                }
+                Err(error) => {
+                    let _ = started.send(Err(error));
+                    return;
+                }
+            };
+            guard.watch();
         });
-        let watching = Arc::clone(&guard);
-        std::thread::spawn(move || watching.watch());
+        let (guard, input, output) = match answer.recv() {
+            Ok(started) => started?,
+            Err(_) => return fail(ErrorKind::Io, "cannot start the review worker"),
+        };
         let mut worker = Self {
             input: BufWriter::new(input),
             output: BufReader::new(output),
@@ -169,6 +172,28 @@ impl Worker {
     }
 }
 
+fn spawn(executable: &Path) -> Result<(Guard, ChildStdin, ChildStdout)> {
+    let mut child = Command::new(executable)
+        .arg(ARGUMENT)
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| Error::io("start the review worker", executable, error))?;
+    let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+        return fail(ErrorKind::Io, "cannot talk to the review worker");
+    };
+    let guard = Guard {
+        child: Mutex::new(child),
+        deadline: Mutex::new(None),
+        late: AtomicBool::new(false),
+        finished: AtomicBool::new(false),
+    };
+    Ok((guard, input, output))
+}
+
 impl Drop for Worker {
     fn drop(&mut self) {
         self.guard.finished.store(true, Ordering::SeqCst);
@@ -182,7 +207,8 @@ impl Guard {
     /// Kills the worker at its deadline or on cancellation.
     fn watch(&self) {
         while !self.finished.load(Ordering::SeqCst) {
-            std::thread::sleep(PULSE);
+            let idle = lock(&self.deadline).is_none();
+            std::thread::sleep(if idle { IDLE_PULSE } else { PULSE });
             let verdict = lock(&self.deadline).as_ref().and_then(|(deadline, watch)| {
                 if watch.token().is_cancelled() {
                     Some(false)

@@ -2,12 +2,13 @@
 //! cancels it; answers carry the number of the request they answer, so a late one is dropped.
 
 mod handle;
+mod ready;
 mod work;
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::mpsc::{Receiver, Sender, UnboundedSender, channel};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
@@ -28,6 +29,8 @@ pub(crate) struct Context {
     watch: Watch,
     /// Cancelled only when the interface is left.
     closing: CancellationToken,
+    /// For what a run keeps open, see [`Jobs::finish`].
+    alive: Sender<()>,
     answers: UnboundedSender<Message>,
 }
 
@@ -48,13 +51,19 @@ pub struct Jobs {
     agreed: HashMap<u64, oneshot::Sender<()>>,
     closing: CancellationToken,
     tasks: JoinSet<()>,
+    /// Every open run holds a clone; when none is left, nothing of ours is.
+    alive: Sender<()>,
+    all_gone: Receiver<()>,
 }
 
 impl Jobs {
     /// Jobs on `runs` that answer to `answers`.
     #[must_use]
     pub fn new(runs: Runs, answers: UnboundedSender<Message>) -> Self {
+        let (alive, all_gone) = channel(1);
         Self {
+            alive,
+            all_gone,
             runs,
             answers,
             slots: HashMap::new(),
@@ -81,6 +90,7 @@ impl Jobs {
             number,
             watch,
             closing: self.closing.clone(),
+            alive: self.alive.clone(),
             answers: self.answers.clone(),
         };
         let (agree, agreed) = oneshot::channel();
@@ -115,14 +125,26 @@ impl Jobs {
         }
     }
 
-    /// Stops everything and waits, for a while, until it has cleaned up.
-    pub async fn finish(mut self) {
+    /// Stops everything and waits, for a while, until it has cleaned up: a restore what it wrote, an
+    /// open run its private files and its worker. The state must be gone by now.
+    pub async fn finish(self) {
+        let Self {
+            mut tasks,
+            alive,
+            mut all_gone,
+            ..
+        } = self;
         for token in self.slots.values() {
             token.cancel();
         }
         self.closing.cancel();
-        self.agreed.clear();
-        let rest = async { while self.tasks.join_next().await.is_some() {} };
+        drop(self.agreed);
+        drop(alive);
+        let rest = async {
+            while tasks.join_next().await.is_some() {}
+            // Nothing is ever sent: this ends when the last one that could is gone.
+            let _ = all_gone.recv().await;
+        };
         if tokio::time::timeout(LAST_WAIT, rest).await.is_err() {
             tracing::warn!("left while a job was still at work");
         }

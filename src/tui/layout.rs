@@ -31,10 +31,9 @@ pub struct Areas {
 }
 
 impl Areas {
-    /// The areas for `state`.
+    /// The areas for `state` on a terminal of `width` columns and `height` rows.
     #[must_use]
-    pub fn of(state: &State) -> Self {
-        let (width, height) = state.size;
+    pub fn of(state: &State, (width, height): (u16, u16)) -> Self {
         let screen = Rect::new(0, 0, width, height);
         if width < SMALLEST.0 || height < SMALLEST.1 {
             return Self {
@@ -53,7 +52,7 @@ impl Areas {
             footer,
             ..Self::default()
         };
-        let shown = shown(state);
+        let shown = shown(state, width);
         let mut left = panes.x;
         for (index, pane) in shown.iter().enumerate() {
             let rest = panes.right() - left;
@@ -107,8 +106,7 @@ impl Areas {
     }
 }
 
-fn shown(state: &State) -> Vec<Pane> {
-    let width = state.size.0;
+fn shown(state: &State, width: u16) -> Vec<Pane> {
     if state.zoom || width < TWO {
         return vec![state.focus];
     }

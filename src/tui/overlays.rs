@@ -67,21 +67,16 @@ pub fn frame(
     )
 }
 
-/// Rows of text that a page shows.
-fn page_height(state: &State) -> usize {
-    usize::from(state.areas().footer.y).saturating_sub(4)
-}
-
-/// The furthest that the open page scrolls.
+/// The furthest that the page `open` scrolls.
 #[must_use]
-pub fn clamp_top(state: &State, top: usize) -> usize {
-    // While its key is handled the page is not in the state: the longer one counts.
-    let lines = help::lines(state).len().max(jobs::lines(state).len());
-    let lines = match &state.overlay {
-        Some(Overlay::Jobs(_)) => jobs::lines(state).len(),
-        _ => lines,
+pub fn last_top(state: &State, open: &Overlay) -> usize {
+    let lines = match open {
+        Overlay::Help(_) => help::lines(state).len(),
+        Overlay::Jobs(_) => jobs::lines(state).len(),
+        Overlay::Prompt(_) | Overlay::Palette(_) => 0,
     };
-    top.min(lines.saturating_sub(page_height(state)))
+    let shown = usize::from(state.areas().footer.y).saturating_sub(4);
+    lines.saturating_sub(shown)
 }
 
 fn page(

@@ -274,7 +274,7 @@ impl State {
     /// Where everything stands on the screen.
     #[must_use]
     pub fn areas(&self) -> Areas {
-        Areas::of(self)
+        Areas::of(self, self.size)
     }
 
     /// Whether something is at work that shows how far it is.

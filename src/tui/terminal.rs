@@ -12,8 +12,8 @@ use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
 };
 use crossterm::terminal::{
-    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
-    disable_raw_mode, enable_raw_mode,
+    BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
+    LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{cursor, execute, queue};
 use ratatui::Terminal;
@@ -93,7 +93,12 @@ impl Screen {
         if self.mouse {
             execute!(stdout(), EnableMouseCapture).map_err(failed)?;
         }
-        self.terminal.clear().map_err(failed)
+        // Not `Terminal::clear`: it asks the terminal where its cursor is, which waits for an answer
+        // that may never come and that the event stream would take for itself.
+        execute!(stdout(), Clear(ClearType::All)).map_err(failed)?;
+        // Both buffers blank: the next frame is drawn whole.
+        self.terminal.swap_buffers();
+        Ok(())
     }
 
     /// Columns and rows.

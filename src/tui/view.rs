@@ -13,12 +13,12 @@ use crate::text::visible;
 
 /// Draws everything.
 pub fn draw(state: &State, theme: Theme, frame: &mut Frame<'_>) {
-    let mut areas = state.areas();
     // The terminal may be smaller by now than the last size that was reported.
-    areas.screen = areas.screen.intersection(frame.area());
+    let size = (frame.area().width, frame.area().height);
+    let areas = Areas::of(state, size);
     let buffer = frame.buffer_mut();
-    if areas.too_small || areas.screen.height < SMALLEST.1 || areas.screen.width < SMALLEST.0 {
-        too_small(state, theme, areas.screen.intersection(buffer.area), buffer);
+    if areas.too_small {
+        too_small(theme, areas.screen, buffer);
         return;
     }
     outline(state, theme, &areas, buffer);
@@ -51,8 +51,8 @@ pub fn put(theme: Theme, line: Toned, area: Rect, buffer: &mut Buffer) {
     buffer.set_line(area.x, area.y, &theme.line(line), area.width);
 }
 
-fn too_small(state: &State, theme: Theme, area: Rect, buffer: &mut Buffer) {
-    let (width, height) = state.size;
+fn too_small(theme: Theme, area: Rect, buffer: &mut Buffer) {
+    let (width, height) = (area.width, area.height);
     let text = format!(
         "afterrun needs {}×{} characters; this terminal has {width}×{height}. Make it larger, or press q.",
         SMALLEST.0, SMALLEST.1

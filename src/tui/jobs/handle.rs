@@ -4,6 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use tokio::sync::mpsc::Sender;
 use tokio::sync::{Mutex, OnceCell};
 
 use crate::archive::Archive;
@@ -19,6 +20,8 @@ pub(crate) struct Live {
     /// Whose turn it is with the worker.
     pub(crate) turn: Mutex<()>,
     review: OnceCell<Arc<Review>>,
+    /// Held until its private files are removed and its worker has ended: leaving waits for that.
+    alive: Sender<()>,
 }
 
 impl Live {
@@ -33,8 +36,12 @@ impl Drop for Live {
     fn drop(&mut self) {
         // Closing a large spool and ending a worker wait on the system: not on the event loop.
         let parts = (Arc::clone(&self.archive), self.review.take());
+        let alive = self.alive.clone();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn_blocking(move || drop(parts));
+            runtime.spawn_blocking(move || {
+                drop(parts);
+                drop(alive);
+            });
         }
     }
 }
@@ -44,12 +51,13 @@ impl Drop for Live {
 pub struct Handle(Option<Arc<Live>>);
 
 impl Handle {
-    pub(crate) fn new(row: RunRow, archive: Arc<Archive>) -> Self {
+    pub(crate) fn new(row: RunRow, archive: Arc<Archive>, alive: Sender<()>) -> Self {
         Self(Some(Arc::new(Live {
             row,
             archive,
             turn: Mutex::new(()),
             review: OnceCell::new(),
+            alive,
         })))
     }
 

@@ -176,15 +176,27 @@ fn line(state: &State, tree: &FileTree, row: &FileRow, width: usize) -> Toned {
     clipped(line, width)
 }
 
-/// Clips the longest part, which is the name, so that the counts at the end stay.
+/// Clips what is said beside the name first (targets, sizes), then the name; counts and marks stay.
 fn clipped(mut line: Toned, width: usize) -> Toned {
-    let over = toned_width(&line).saturating_sub(width);
-    if over == 0 {
-        return line;
+    let over = |line: &Toned| toned_width(line).saturating_sub(width);
+    for part in (0..line.len()).rev() {
+        let missing = over(&line);
+        let (tone, text) = &mut line[part];
+        if missing == 0 || *tone != Tone::Dim {
+            continue;
+        }
+        let room = fit::columns(text).saturating_sub(missing);
+        *text = if room < 5 {
+            String::new()
+        } else {
+            fit::clip(text, room)
+        };
     }
-    let longest = line.iter_mut().max_by_key(|(_, text)| fit::columns(text));
-    if let Some((_, text)) = longest {
-        let room = fit::columns(text).saturating_sub(over);
+    let missing = over(&line);
+    if missing > 0
+        && let Some((_, text)) = line.iter_mut().max_by_key(|(_, text)| fit::columns(text))
+    {
+        let room = fit::columns(text).saturating_sub(missing);
         *text = fit::clip(text, room.max(6));
     }
     line

@@ -190,7 +190,7 @@ fn session_line(state: &State, session: &str, folded: bool, width: usize) -> Ton
         .trim();
     let line = vec![
         (Tone::Plain, sign(folded).to_owned()),
-        (Tone::Plain, visible(first).into_owned()),
+        (Tone::Plain, visible(fit::take(first, width)).into_owned()),
     ];
     match info {
         Some(info) => spread(line, (Tone::Dim, fit::count(info.runs, "turn")), width),

@@ -8,6 +8,11 @@ use crate::text::{visible, visible_bytes};
 use crate::tui::fit;
 use crate::tui::theme::{Tone, Toned};
 
+/// Commits, stashes and notices listed; an agent can make any number of them.
+const LISTED: usize = 500;
+/// Characters of a run's input that are shown.
+const INPUT: usize = 2_000;
+
 fn heading(text: &str) -> Toned {
     vec![(Tone::Accent, text.to_owned())]
 }
@@ -130,7 +135,9 @@ fn run(lines: &mut Vec<Toned>, state: &State, row: &RunRow) {
         }
     }
     if let Some(input) = row.input() {
-        lines.push(field("input", visible(input)));
+        let start: String = input.chars().take(INPUT).collect();
+        let more = if start.len() < input.len() { "…" } else { "" };
+        lines.push(field("input", format!("{}{more}", visible(&start))));
     }
     if let RunData::Unreadable(why) = &row.data {
         lines.push(vec![
@@ -206,7 +213,7 @@ fn comparison(lines: &mut Vec<Toned>, state: &State) {
         "Commits since the pin: {}",
         compared.commits.len()
     )));
-    for commit in &compared.commits {
+    for commit in compared.commits.iter().take(LISTED) {
         lines.push(vec![
             (
                 Tone::Warn,
@@ -223,8 +230,9 @@ fn comparison(lines: &mut Vec<Toned>, state: &State) {
             ),
         ]);
     }
+    more(lines, compared.commits.len());
     lines.push(heading(&format!("Stashes: {}", compared.stashes.len())));
-    for stash in &compared.stashes {
+    for stash in compared.stashes.iter().take(LISTED) {
         lines.push(vec![
             (
                 Tone::Warn,
@@ -233,13 +241,23 @@ fn comparison(lines: &mut Vec<Toned>, state: &State) {
             (Tone::Plain, visible(&stash.subject).into_owned()),
         ]);
     }
+    more(lines, compared.stashes.len());
     lines.push(heading(&format!("Notices: {}", compared.notices.len())));
-    for notice in &compared.notices {
+    for notice in compared.notices.iter().take(LISTED) {
         let mut line = vec![(Tone::Warn, format!("  ! {} ", notice.tag))];
         if let Some(path) = &notice.path {
             line.push((Tone::Strong, format!("{} ", visible_bytes(path))));
         }
         line.push((Tone::Plain, visible(&notice.message).into_owned()));
         lines.push(line);
+    }
+    more(lines, compared.notices.len());
+}
+
+/// Says how many are not listed.
+fn more(lines: &mut Vec<Toned>, all: usize) {
+    if all > LISTED {
+        let text = format!("  … and {} more", all - LISTED);
+        lines.push(vec![(Tone::Dim, text)]);
     }
 }

@@ -10,6 +10,7 @@ use super::{
 use crate::review::{FileChange, LineKind, Status};
 use crate::text::{grouped, human_bytes, visible_bytes};
 use crate::tui::fit;
+use crate::tui::message::Compared;
 use crate::tui::theme::{Tone, Toned};
 
 /// The lines of the pane, borrowed where they are long.
@@ -20,6 +21,8 @@ pub enum Lines<'a> {
     Text(&'a [String], bool),
     /// Bytes.
     Hex(&'a [u8], bool),
+    /// The whole diff as a list of files, under a heading.
+    Summary(&'a Compared, String),
     /// Made for this once.
     Made(Vec<Toned>),
 }
@@ -34,6 +37,7 @@ impl Lines<'_> {
             Self::Patch(patch) => patch.rows.len() + 1,
             Self::Text(lines, more) => lines.len() + usize::from(*more),
             Self::Hex(bytes, more) => bytes.len().div_ceil(HEX_WIDTH) + usize::from(*more),
+            Self::Summary(compared, _) => compared.files.len() + 3,
             Self::Made(lines) => lines.len(),
         }
     }
@@ -72,6 +76,16 @@ impl Lines<'_> {
                 Some(chunk) => hex_line(index * HEX_WIDTH, chunk),
                 None if *more => cut(),
                 None => Vec::new(),
+            },
+            Self::Summary(compared, heading) => match index.checked_sub(1) {
+                None => vec![(Tone::Strong, heading.clone())],
+                Some(file) => match compared.files.get(file) {
+                    Some(file) => summary_line(file),
+                    None if file > compared.files.len() => said(
+                        "} goes to the first of them, enter in Files to the one under the cursor.",
+                    ),
+                    None => Toned::new(),
+                },
             },
             Self::Made(lines) => lines.get(index).cloned().unwrap_or_default(),
         }
@@ -303,7 +317,7 @@ fn diff_lines<'a>(state: &'a State, tree: &FileTree) -> Lines<'a> {
             lines.push(said("f shows its content."));
             Lines::Made(lines)
         }
-        _ => Lines::Made(summary(state)),
+        _ => summary(compared),
     }
 }
 
@@ -322,44 +336,35 @@ fn unchanged(path: &[u8], root: &[u8], base: &str) -> String {
 }
 
 /// The whole diff as a list of files.
-fn summary(state: &State) -> Vec<Toned> {
-    let Some(compared) = state.compared() else {
-        return Vec::new();
-    };
+fn summary(compared: &Compared) -> Lines<'_> {
     if compared.files.is_empty() {
-        let mut lines = vec![vec![(
-            Tone::Strong,
-            format!("Nothing changed against {}.", compared.base),
-        )]];
+        let nothing = format!("Nothing changed against {}.", compared.base);
+        let mut lines = vec![vec![(Tone::Strong, nothing)]];
         if compared.ignored > 0 {
             lines.push(said(format!(
                 "{} left out by ignore rules: x shows them.",
                 fit::count(compared.ignored, "file")
             )));
         }
-        return lines;
+        return Lines::Made(lines);
     }
     let mut heading = fit::count(compared.files.len() as u64, "changed file");
     if compared.ignored > 0 {
         let _ = write!(heading, " · {} ignored", grouped(compared.ignored));
     }
-    let mut lines = vec![vec![(Tone::Strong, heading)]];
-    lines.extend(compared.files.iter().map(|file| {
-        let mut line = vec![
-            (
-                status_tone(file.status),
-                format!("{} ", file.status.letter()),
-            ),
-            (Tone::Plain, change_title(file)),
-        ];
-        line.extend(counts(file));
-        line
-    }));
-    lines.push(Vec::new());
-    lines.push(said(
-        "} goes to the first of them, enter in Files to the one under the cursor.",
-    ));
-    lines
+    Lines::Summary(compared, heading)
+}
+
+fn summary_line(file: &FileChange) -> Toned {
+    let mut line = vec![
+        (
+            status_tone(file.status),
+            format!("{} ", file.status.letter()),
+        ),
+        (Tone::Plain, change_title(file)),
+    ];
+    line.extend(counts(file));
+    line
 }
 
 /// A changed file's path, with the old one where it moved.

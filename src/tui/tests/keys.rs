@@ -1,12 +1,11 @@
 //! Scripts of keys through `update`, and what they ask for.
 
-use super::world::{App, OPENED, compared, entries, run, runs};
+use super::world::{App, OPENED, compared, entries};
 use crate::ErrorKind;
 use crate::review::BaseChoice;
-use crate::runs::{Cursor, RunPage};
 use crate::tui::action::{Scope, TABLE};
 use crate::tui::message::{Answer, Effect, Message, PageUse, Request, Resolved, Slot, Written};
-use crate::tui::state::{Failure, FileTree, Item, Marks, Overlay, Pane, Show, View};
+use crate::tui::state::{Failure, FileTree, Item, Marks, Overlay};
 
 fn refuse(app: &mut App, kind: ErrorKind, message: &str) {
     let failure = Failure::new(kind, message);
@@ -283,155 +282,6 @@ fn an_edited_destination_drops_the_plan() {
     assert!(app.screen().contains("✖ x2 already exists"));
     app.keys("esc");
     assert!(app.state.overlay.is_none() && app.state.restoring.is_none());
-}
-
-#[test]
-fn filters_as_one_types_and_the_newest_answer_counts() {
-    let mut app = App::listed(160, 45);
-    app.requests();
-    app.keys("/");
-    app.text("bi");
-    let requests = app.requests();
-    assert_eq!(requests.len(), 2);
-    assert!(
-        matches!(&requests[1], Request::Page { filter, .. } if filter.text.as_deref() == Some("bi"))
-    );
-    let newest = app.number(Slot::Page);
-    let stale = RunPage {
-        runs: runs(),
-        ..RunPage::default()
-    };
-    app.send(Message::Answer(
-        newest - 1,
-        Answer::Page(PageUse::Replace, Ok(stale)),
-    ));
-    assert_eq!(
-        app.state.awaited.get(&Slot::Page),
-        Some(&newest),
-        "a late page is dropped"
-    );
-    let found = RunPage {
-        runs: runs()[5..6].to_vec(),
-        ..RunPage::default()
-    };
-    app.answer(Slot::Page, Answer::Page(PageUse::Replace, Ok(found)));
-    assert!(app.screen().contains("1 found"), "{}", app.screen());
-    app.keys("enter");
-    assert_eq!(app.state.runs.text, "bi");
-    app.keys("esc");
-    assert_eq!(app.state.runs.text, "");
-    app.keys("s");
-    assert!(matches!(
-        app.requests().last(),
-        Some(Request::Page { filter, .. }) if filter.statuses == ["COMPLETED"]
-    ));
-}
-
-#[test]
-fn reads_on_at_the_end_of_the_list() {
-    let mut app = App::empty(160, 45);
-    let many: Vec<_> = (0..200)
-        .map(|n| run(&format!("r{n}"), "s", Some("a"), "ERROR", n, n))
-        .collect();
-    let next = Some(Cursor {
-        created_at: 0,
-        row: 7,
-    });
-    let page = RunPage {
-        runs: many,
-        next,
-        ..RunPage::default()
-    };
-    app.answer(Slot::Page, Answer::Page(PageUse::Replace, Ok(page)));
-    assert!(app.screen().contains("200, more below"), "{}", app.screen());
-    app.requests();
-    app.keys("G");
-    assert!(matches!(
-        &app.requests()[..],
-        [Request::Page { how: PageUse::Append, after, .. }] if *after == next
-    ));
-    let page = RunPage {
-        runs: vec![run("last", "s", Some("a"), "ERROR", 1, 900)],
-        ..RunPage::default()
-    };
-    app.answer(Slot::Page, Answer::Page(PageUse::Append, Ok(page)));
-    assert_eq!(app.state.runs.runs.len(), 201);
-    assert!(app.screen().contains("last") || app.state.runs.node(app.state.runs.cursor).is_some());
-}
-
-#[test]
-fn folds_and_unfolds() {
-    let mut app = App::listed(160, 45);
-    let rows = app.state.runs.rows.len();
-    app.keys("h");
-    assert!(
-        matches!(
-            app.state.runs.rows[app.state.runs.cursor].item,
-            Item::Session(..)
-        ),
-        "out to the session"
-    );
-    app.keys("h");
-    assert_eq!(app.state.runs.rows.len(), rows - 4);
-    app.keys("enter");
-    assert_eq!(app.state.runs.rows.len(), rows);
-    app.keys("T");
-    assert_eq!(app.state.runs.rows.len(), 7);
-    assert!(app.screen().contains("engineer · Fix"), "{}", app.screen());
-}
-
-#[test]
-fn files_show_all_changed_ignored() {
-    let mut app = App::opened(160, 45);
-    app.keys("2 x");
-    assert_eq!(app.state.files.show, Show::Changed);
-    let screen = app.screen();
-    assert!(
-        screen.contains("D was.txt  −3") && !screen.contains("fixture-env"),
-        "{screen}"
-    );
-    app.keys("x G l j");
-    assert_eq!(app.state.files.show, Show::Ignored);
-    app.keys("x");
-    assert!(
-        app.screen().contains("etc (left out) → /etc"),
-        "{}",
-        app.screen()
-    );
-    app.keys("/");
-    app.text("notes");
-    let screen = app.screen();
-    assert!(
-        screen.contains("? notes.txt  +11") && !screen.contains("README.md  +1"),
-        "{screen}"
-    );
-    app.keys("esc");
-    assert!(app.screen().contains("M README.md"));
-}
-
-#[test]
-fn enter_on_a_file_shows_what_there_is_to_see() {
-    let mut app = App::opened(160, 45);
-    app.keys("2 enter");
-    assert_eq!(
-        (app.state.focus, app.state.content.view),
-        (Pane::Content, View::Diff)
-    );
-    app.keys("2 G k");
-    app.requests();
-    app.keys("enter");
-    assert_eq!(
-        (app.state.focus, app.state.content.view),
-        (Pane::Content, View::File)
-    );
-    assert!(
-        matches!(&app.requests()[..], [Request::File { path, .. }] if path == b"workspace/fixture-env.txt")
-    );
-    app.keys("d {");
-    assert_eq!(
-        app.state.content.path.as_deref(),
-        Some(&b"workspace/repository/notes.txt"[..])
-    );
 }
 
 #[test]

@@ -83,7 +83,13 @@ fn take_page(state: &mut State, how: PageUse, page: Result<RunPage, Failure>) {
         Ok(page) => page,
         Err(failure) => {
             runs.loaded = true;
+            // An empty pane says it itself.
+            let text =
+                (!runs.runs.is_empty()).then(|| format!("✖ the list: {}", with_hint(&failure)));
             runs.failure = Some(failure);
+            if let Some(text) = text {
+                state.report(Tone::Bad, text);
+            }
             return;
         }
     };

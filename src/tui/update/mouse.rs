@@ -25,15 +25,16 @@ pub(super) fn mouse(state: &mut State, out: &mut Vec<Effect>, event: MouseEvent)
         _ => return,
     };
     if let Some(overlay) = &state.overlay {
-        let moved = |top: usize, down: bool| match down {
-            true => overlays::clamp_top(state, top + WHEEL),
-            false => top.saturating_sub(WHEEL),
-        };
-        state.overlay = match (overlay, down) {
-            (Overlay::Help(top), Some(down)) => Some(Overlay::Help(moved(*top, down))),
-            (Overlay::Jobs(top), Some(down)) => Some(Overlay::Jobs(moved(*top, down))),
-            (other, _) => Some(other.clone()),
-        };
+        let last = overlays::last_top(state, overlay);
+        if let (Some(down), Some(Overlay::Help(top) | Overlay::Jobs(top))) =
+            (down, &mut state.overlay)
+        {
+            *top = if down {
+                (*top + WHEEL).min(last)
+            } else {
+                top.saturating_sub(WHEEL)
+            };
+        }
         return;
     }
     let at = Position::new(event.column, event.row);

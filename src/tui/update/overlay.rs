@@ -43,33 +43,45 @@ pub(super) fn key(state: &mut State, out: &mut Vec<Effect>, event: &KeyEvent) {
                 palette::keep(state, open);
             }
         },
-        Some(Overlay::Help(top)) => {
-            state.overlay = page(state, out, event, top).map(Overlay::Help);
-        }
-        Some(Overlay::Jobs(top)) => {
-            state.overlay = page(state, out, event, top).map(Overlay::Jobs);
+        Some(open @ (Overlay::Help(top) | Overlay::Jobs(top))) => {
+            let last = overlays::last_top(state, &open);
+            let Some(top) = page(state, event, top, last) else {
+                // It is closed; a key that is no way out does what the page said it does.
+                let id = state.keymap.lookup(Scope::Runs, event);
+                if let Some(id) = id.filter(|id| !is_way_out(*id)) {
+                    act(state, out, id);
+                }
+                return;
+            };
+            state.overlay = Some(match open {
+                Overlay::Jobs(_) => Overlay::Jobs(top),
+                _ => Overlay::Help(top),
+            });
         }
     }
 }
 
+fn is_way_out(id: Id) -> bool {
+    matches!(
+        id,
+        Id::Back | Id::Quit | Id::Stop | Id::Help | Id::Jobs | Id::OpenRun
+    )
+}
+
 /// A key on a page of text: the new top, or nothing when it closes.
-fn page(state: &mut State, out: &mut Vec<Effect>, event: &KeyEvent, top: usize) -> Option<usize> {
+fn page(state: &State, event: &KeyEvent, top: usize, last: usize) -> Option<usize> {
     let half = usize::from(state.size.1 / 2);
-    Some(match state.keymap.lookup(Scope::Runs, event) {
-        Some(Id::Down) => overlays::clamp_top(state, top + 1),
+    let top = match state.keymap.lookup(Scope::Runs, event) {
+        Some(Id::Down) => top + 1,
         Some(Id::Up) => top.saturating_sub(1),
-        Some(Id::HalfDown) => overlays::clamp_top(state, top + half),
+        Some(Id::HalfDown) => top + half,
         Some(Id::HalfUp) => top.saturating_sub(half),
         Some(Id::Top) => 0,
-        Some(Id::Bottom) => overlays::clamp_top(state, usize::MAX / 2),
-        Some(Id::Back | Id::Quit | Id::Stop | Id::Help | Id::Jobs | Id::OpenRun) => return None,
-        // Any other key does what the page said it does.
-        Some(id) => {
-            act(state, out, id);
-            return None;
-        }
+        Some(Id::Bottom) => last,
+        Some(_) => return None,
         None => top,
-    })
+    };
+    Some(top.min(last))
 }
 
 /// Edits a line; whether its text changed.
