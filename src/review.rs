@@ -8,9 +8,11 @@
 
 mod attributes;
 mod base;
+mod change;
 mod checkout;
 mod compare;
 mod diff;
+mod id;
 mod ignore;
 mod index;
 mod model;
@@ -21,6 +23,8 @@ mod process;
 mod protocol;
 mod refs;
 mod scan;
+mod session;
+mod sides;
 mod tree;
 mod worker;
 

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
+use super::id::Id;
 use super::model::Commit;
 use super::process::{Worker, unexpected};
 use super::protocol::{Request, Response};
-use super::refs::Id;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A commit's files: path to canonical mode and id.
@@ -20,7 +20,7 @@ pub(crate) fn list(worker: &mut Worker, commit: Id) -> Result<BaseTree> {
             Response::TreeEntries(entries) => {
                 for (path, mode, id) in entries {
                     let canonical = matches!(mode, 0o100_644 | 0o100_755 | 0o120_000 | 0o160_000);
-                    if !canonical || !super::index::is_path(&path) {
+                    if !canonical || !super::id::is_path(&path) {
                         return Err(Error::new(
                             ErrorKind::UnsafeContent,
                             "The review worker listed what no tree may hold",

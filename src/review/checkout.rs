@@ -75,7 +75,7 @@ impl Checkout {
     /// HEAD's commit, where there is one.
     pub(crate) fn head(&self) -> Option<String> {
         match &self.git.as_ref()?.head {
-            Head::At { id, .. } => Some(super::refs::show_id(id)),
+            Head::At { id, .. } => Some(super::id::show_id(id)),
             _ => None,
         }
     }

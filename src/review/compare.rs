@@ -2,14 +2,14 @@
 //! it, and only mismatches go on to libgit2.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::attributes::AttributeRules;
 use super::base::BaseTree;
-use super::index::GITLINK;
+use super::change::{Change, Side, Source};
+use super::id::GITLINK;
+use super::id::Id;
 use super::model::Notice;
-use super::refs::Id;
 use super::scan::{Body, Found, Scan};
 use super::tree::WorkTree;
 use crate::archive::Archive;
@@ -22,50 +22,6 @@ const MAX_NORMALISED: u64 = 64 << 20;
 const MAX_ATTRIBUTED: usize = 5_000;
 const PIECE: u64 = 256 * 1024;
 const HASHERS: usize = 2;
-
-/// Where one side's content is.
-#[derive(Clone, Debug)]
-pub(crate) enum Source {
-    /// In the checkout's objects.
-    Object(Id),
-    /// In the spool of the side's archive.
-    Spool { offset: u64, size: u64 },
-    /// Here: a link's target, or a file as git would store it.
-    Bytes(Vec<u8>),
-}
-
-impl Source {
-    pub(crate) fn size(&self) -> u64 {
-        match self {
-            Self::Object(_) => 0,
-            Self::Spool { size, .. } => *size,
-            Self::Bytes(bytes) => bytes.len() as u64,
-        }
-    }
-}
-
-/// One side of a change.
-#[derive(Clone, Debug)]
-pub(crate) struct Side {
-    pub mode: u32,
-    pub source: Source,
-}
-
-/// A path that differs.
-#[derive(Clone, Debug)]
-pub(crate) struct Change {
-    pub path: Vec<u8>,
-    pub old: Option<Side>,
-    pub new: Option<Side>,
-}
-
-/// All paths that differ, with what is needed to send them to a worker again.
-#[derive(Debug)]
-pub(crate) struct Comparison {
-    pub changes: Vec<Change>,
-    pub old_archive: Option<Arc<Archive>>,
-    pub new_archive: Arc<Archive>,
-}
 
 /// Asks the base whether a blob holds CR LF.
 pub(crate) type AsksBase<'a> = dyn FnMut(Id) -> Result<bool> + 'a;

@@ -4,12 +4,13 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use super::compare::{Change, Comparison, Source};
-use super::index::{GITLINK, Index};
+use super::change::{Change, Comparison, Side, Source};
+use super::id::GITLINK;
+use super::id::Id;
+use super::index::Index;
 use super::model::{FileChange, Notice, Status};
 use super::process::{Worker, unexpected};
 use super::protocol::{MAX_CONTENT, Request, Response, WireBlob, WireChange, WireDelta, WireSide};
-use super::refs::Id;
 use crate::archive::Archive;
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::{Stage, Watch};
@@ -32,8 +33,6 @@ pub(crate) struct Compared {
 /// What the list of files needs to know besides the changes.
 pub(crate) struct Known<'a> {
     pub index: Option<&'a Index>,
-    /// Paths of HEAD that the index does not have, when it could not be read.
-    pub head: HashSet<Vec<u8>>,
 }
 
 /// Sends the comparison and reads the file list, then the counts.
@@ -153,9 +152,7 @@ pub(crate) fn send_changes(
     let (mut contents, mut total) = (0_u32, 0_u64);
     for (index, change) in comparison.changes.iter().enumerate() {
         watch.check()?;
-        let size = |side: &Option<super::compare::Side>| {
-            side.as_ref().map_or(0, |side| side.source.size())
-        };
+        let size = |side: &Option<Side>| side.as_ref().map_or(0, |side| side.source.size());
         let (old, new) = (size(&change.old), size(&change.new));
         if old.max(new) > MAX_CONTENT {
             opaque.push((
@@ -178,32 +175,31 @@ pub(crate) fn send_changes(
             continue;
         }
         total += old + new;
-        let mut side = |side: &Option<super::compare::Side>,
-                        archive: Option<&Archive>|
-         -> Result<Option<WireSide>> {
-            let Some(side) = side else { return Ok(None) };
-            let blob = match (&side.source, archive) {
-                (Source::Object(id), _) => WireBlob::Object(*id),
-                (Source::Bytes(bytes), _) => {
-                    worker.send(&Request::Content {
-                        bytes: bytes.clone(),
-                    })?;
-                    contents += 1;
-                    WireBlob::Content(contents - 1)
-                }
-                (Source::Spool { offset, size }, Some(archive)) => {
-                    let bytes = archive.spool().bytes(*offset, *size)?;
-                    worker.send(&Request::Content { bytes })?;
-                    contents += 1;
-                    WireBlob::Content(contents - 1)
-                }
-                (Source::Spool { .. }, None) => return Ok(None),
+        let mut side =
+            |side: &Option<Side>, archive: Option<&Archive>| -> Result<Option<WireSide>> {
+                let Some(side) = side else { return Ok(None) };
+                let blob = match (&side.source, archive) {
+                    (Source::Object(id), _) => WireBlob::Object(*id),
+                    (Source::Bytes(bytes), _) => {
+                        worker.send(&Request::Content {
+                            bytes: bytes.clone(),
+                        })?;
+                        contents += 1;
+                        WireBlob::Content(contents - 1)
+                    }
+                    (Source::Spool { offset, size }, Some(archive)) => {
+                        let bytes = archive.spool().bytes(*offset, *size)?;
+                        worker.send(&Request::Content { bytes })?;
+                        contents += 1;
+                        WireBlob::Content(contents - 1)
+                    }
+                    (Source::Spool { .. }, None) => return Ok(None),
+                };
+                Ok(Some(WireSide {
+                    mode: side.mode,
+                    blob,
+                }))
             };
-            Ok(Some(WireSide {
-                mode: side.mode,
-                blob,
-            }))
-        };
         let old = side(&change.old, comparison.old_archive.as_deref())?;
         let new = side(&change.new, Some(&comparison.new_archive))?;
         wire.push(WireChange {
@@ -360,7 +356,7 @@ fn list(deltas: &[WireDelta], counts: &Counts, known: &Known<'_>) -> Vec<FileCha
 }
 
 impl Known<'_> {
-    /// New files the index or HEAD know are added, others are untracked.
+    /// New files the index knows are added, others are untracked.
     fn new_status(&self, path: &[u8], mode: u32) -> Status {
         let indexed = self.index.and_then(|index| {
             let at = index
@@ -371,7 +367,6 @@ impl Known<'_> {
         match indexed {
             Some(_) if mode == GITLINK => Status::Submodule,
             Some(_) => Status::Added,
-            None if self.head.contains(path) => Status::Added,
             None => Status::Untracked,
         }
     }
@@ -379,7 +374,7 @@ impl Known<'_> {
 
 /// A change whose content nobody compared.
 fn opaque_change(change: &Change, known: &Known<'_>, why: &str) -> FileChange {
-    let mode = |side: &Option<super::compare::Side>| side.as_ref().map_or(0, |side| side.mode);
+    let mode = |side: &Option<Side>| side.as_ref().map_or(0, |side| side.mode);
     let (old_mode, new_mode) = (mode(&change.old), mode(&change.new));
     let status = match (&change.old, &change.new) {
         (None, _) => known.new_status(&change.path, new_mode),

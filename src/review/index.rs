@@ -1,7 +1,7 @@
 //! The agent's index, read by us and only for what it *adds*: paths that are staged, left out by a
 //! sparse checkout, or unmerged, and flags that would have hidden a change.
 
-use super::refs::Id;
+use super::id::{GITLINK, Id, is_path};
 
 /// An index of more entries is not read.
 const MAX_ENTRIES: u32 = 300_000;
@@ -9,9 +9,6 @@ const ASSUME_VALID: u16 = 0x8000;
 const EXTENDED: u16 = 0x4000;
 const SKIP_WORKTREE: u16 = 0x4000;
 const INTENT_TO_ADD: u16 = 0x2000;
-
-/// A submodule's mode.
-pub(crate) const GITLINK: u32 = 0o160_000;
 
 /// One entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,14 +144,6 @@ fn varint(bytes: &[u8], at: &mut usize) -> Option<usize> {
         value = value.checked_add(1)?.checked_mul(128)? + usize::from(byte & 0x7f);
     }
     Some(value)
-}
-
-/// Whether git lets a tree hold this path.
-pub(crate) fn is_path(path: &[u8]) -> bool {
-    !path.is_empty()
-        && path
-            .split(|b| *b == b'/')
-            .all(|part| !matches!(part, b"" | b"." | b"..") && !part.eq_ignore_ascii_case(b".git"))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::compare::Comparison;
+use super::change::Comparison;
 
 /// What to compare a run's working tree with, as asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+use super::id::Id;
 use super::model::{Commit, FilePatch, PatchOptions};
-use super::refs::Id;
 use crate::error::{Error, ErrorKind, Result};
 
 /// No frame is larger: a content of the largest size, and what surrounds it.

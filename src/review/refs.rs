@@ -1,12 +1,10 @@
 //! HEAD, refs and the stash, resolved by us from the checkout's own files: at most five hops, names
 //! checked, an id of 40 hex digits at the end.
 
+use super::id::{Id, parse_id, show_id};
 use super::model::Stash;
 use super::tree::{WorkTree, join};
 use crate::error::Result;
-
-/// An object's id.
-pub(crate) type Id = [u8; 20];
 
 const MAX_HOPS: usize = 5;
 const MAX_REF: u64 = 4096;
@@ -22,25 +20,6 @@ pub(crate) enum Head {
     Unborn { branch: String },
     /// Nowhere, and why.
     Broken(String),
-}
-
-/// `text` as an id, when it is 40 hex digits.
-pub(crate) fn parse_id(text: &[u8]) -> Option<Id> {
-    let (pairs, rest) = text.as_chunks::<2>();
-    if pairs.len() != 20 || !rest.is_empty() {
-        return None;
-    }
-    let mut id = [0; 20];
-    for (byte, pair) in id.iter_mut().zip(pairs) {
-        let digit = |c: u8| char::from(c).to_digit(16);
-        *byte = u8::try_from(digit(pair[0])? << 4 | digit(pair[1])?).ok()?;
-    }
-    Some(id)
-}
-
-/// 40 hex digits.
-pub(crate) fn show_id(id: &Id) -> String {
-    crate::checkpoint::hex(id)
 }
 
 /// The refs of one git directory, given by its path below `tree`.

@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::checkout::DOT_GIT;
+use super::id::{GITLINK, Id};
 use super::ignore::IgnoreStack;
-use super::index::{GITLINK, Index};
+use super::index::Index;
 use super::model::Notice;
-use super::refs::{Head, Id, Refs};
+use super::refs::{Head, Refs};
 use super::tree::{WorkTree, join};
 use crate::archive::{Entry, EntryKind};
 use crate::error::Result;

@@ -1,0 +1,139 @@
+//! One checkout's worker, the objects it reads, and the comparison it holds.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::change::Comparison;
+use super::checkout::{Checkout, DOT_GIT};
+use super::diff;
+use super::model::{Diff, Notice};
+use super::objects::PrivateObjects;
+use super::process::{Worker, unexpected};
+use super::protocol::Response;
+use crate::error::{ErrorKind, Result, fail};
+use crate::progress::Watch;
+
+/// What one file's patch may take, and twice that to compare once more before it.
+pub(crate) const PATCH_TIME: Duration = Duration::from_secs(15);
+
+/// The worker and what it holds; both start on first need.
+#[derive(Default)]
+pub(crate) struct Session {
+    objects: Option<PrivateObjects>,
+    worker: Option<Worker>,
+    held: Option<Arc<Comparison>>,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Session")
+            .field("worker", &self.worker.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// The private repository of the checkout's objects, made once.
+    pub(crate) fn objects(
+        &mut self,
+        checkout: &Checkout,
+        notices: &mut Vec<Notice>,
+        watch: &Watch,
+    ) -> Result<&PrivateObjects> {
+        if self.objects.is_none() {
+            let objects = PrivateObjects::new()?;
+            if checkout.git.is_some() {
+                objects.add(&checkout.tree, DOT_GIT, notices, watch)?;
+            }
+            self.objects = Some(objects);
+        }
+        match &self.objects {
+            Some(objects) => Ok(objects),
+            None => fail(ErrorKind::Io, "The private objects are gone"),
+        }
+    }
+
+    /// The worker, started when there is none.
+    pub(crate) fn worker(
+        &mut self,
+        checkout: &Checkout,
+        notices: &mut Vec<Notice>,
+        watch: &Watch,
+    ) -> Result<&mut Worker> {
+        if self.worker.is_none() {
+            self.held = None;
+            let folder = self.objects(checkout, notices, watch)?.path().to_path_buf();
+            self.worker = Some(Worker::start(&folder)?);
+        }
+        match &mut self.worker {
+            Some(worker) => Ok(worker),
+            None => fail(ErrorKind::UnsafeContent, "The review worker is gone"),
+        }
+    }
+
+    /// Notes that the worker holds `comparison`.
+    pub(crate) fn hold(&mut self, comparison: &Arc<Comparison>) {
+        self.held = Some(Arc::clone(comparison));
+    }
+
+    /// Ends the worker: whatever state it is in, the next call starts from a fresh one.
+    pub(crate) fn end(&mut self) {
+        self.worker = None;
+        self.held = None;
+    }
+
+    /// Asks a worker that holds the diff's comparison about each delta of one file.
+    pub(crate) fn each_delta(
+        &mut self,
+        checkout: &Checkout,
+        diff: &Diff,
+        file: usize,
+        watch: &Watch,
+        mut ask: impl FnMut(&mut Worker, u32) -> Result<()>,
+    ) -> Result<()> {
+        let Some(file) = diff.files.get(file) else {
+            return fail(ErrorKind::Usage, "There is no such file in the diff");
+        };
+        let answer = self
+            .holding(checkout, &diff.comparison, watch)
+            .and_then(|worker| {
+                worker.allow(PATCH_TIME, watch);
+                file.deltas
+                    .iter()
+                    .try_for_each(|delta| ask(worker, *delta))?;
+                worker.rest();
+                Ok(())
+            });
+        if answer.is_err() {
+            self.end();
+        }
+        answer
+    }
+
+    /// A worker that holds `comparison`, which is sent once more when it does not.
+    fn holding(
+        &mut self,
+        checkout: &Checkout,
+        comparison: &Arc<Comparison>,
+        watch: &Watch,
+    ) -> Result<&mut Worker> {
+        let held = self
+            .held
+            .as_ref()
+            .is_some_and(|held| Arc::ptr_eq(held, comparison));
+        if !held {
+            self.end();
+            let worker = self.worker(checkout, &mut Vec::new(), watch)?;
+            worker.allow(PATCH_TIME * 2, watch);
+            diff::send_changes(worker, comparison, watch)?;
+            match worker.receive()? {
+                Response::Opaque(_) => {}
+                other => return Err(unexpected(&other)),
+            }
+            diff::receive_deltas(worker, comparison)?;
+            diff::receive_counts(worker, &mut Default::default())?;
+            self.hold(comparison);
+        }
+        self.worker(checkout, &mut Vec::new(), watch)
+    }
+}

@@ -1,0 +1,287 @@
+//! One comparison in the worker: two trees of what differs, libgit2's diff of them, and its patches.
+
+use std::io::Write;
+
+use git2::{Diff, DiffFindOptions, DiffLineType, DiffOptions, ObjectType, Odb, Oid, Repository};
+
+use super::folder::Folder;
+use super::walk::oid;
+use super::{Answer, failed};
+use crate::review::id::GITLINK;
+use crate::review::model::{FilePatch, Hunk, Line, LineKind, PatchOptions};
+use crate::review::protocol::{
+    Failure, MAX_CONTENT, Response, WireBlob, WireChange, WireDelta, send,
+};
+
+/// Text over this is counted only when it is asked for.
+const MAX_COUNTED: u64 = 8 << 20;
+/// Lines of one file's hunks that go to a pane.
+const MAX_PATCH_LINES: usize = 20_000;
+/// Renames are searched among this many files; more and only exact ones are found.
+const RENAME_LIMIT: usize = 1000;
+
+/// The last comparison, kept for its patches.
+pub(super) struct Compared<'repo> {
+    old: git2::Tree<'repo>,
+    new: git2::Tree<'repo>,
+    exact: bool,
+    diff: Diff<'repo>,
+    options: PatchOptions,
+}
+
+pub(super) fn compare<'repo>(
+    repository: &'repo Repository,
+    odb: &Odb<'_>,
+    changes: &[WireChange],
+    contents: &[Oid],
+    output: &mut impl Write,
+) -> Answer<Compared<'repo>> {
+    let (mut old, mut new) = (Folder::default(), Folder::default());
+    let mut opaque = Vec::new();
+    for (number, change) in changes.iter().enumerate() {
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        let mut sides = Vec::with_capacity(2);
+        for (side, is_old) in [(&change.old, true), (&change.new, false)] {
+            let Some(side) = side else { continue };
+            let id = match &side.blob {
+                WireBlob::Content(index) => match contents.get(*index as usize) {
+                    Some(id) => *id,
+                    None => return failed(Failure::Protocol, "a content was not sent"),
+                },
+                WireBlob::Object(id) if side.mode == GITLINK => oid(id)?,
+                WireBlob::Object(id) => {
+                    let id = oid(id)?;
+                    match odb.read_header(id) {
+                        Ok((_, kind)) if kind != ObjectType::Blob => {
+                            opaque.push((
+                                number,
+                                format!("its old content {id} is a {}", kind.str()),
+                            ));
+                        }
+                        Ok((size, _)) if size as u64 > MAX_CONTENT => {
+                            opaque.push((
+                                number,
+                                format!(
+                                    "its old content is too large to compare ({})",
+                                    crate::text::human_bytes(size as u64)
+                                ),
+                            ));
+                        }
+                        Ok(_) => {
+                            if let Err(error) = odb.read(id) {
+                                opaque.push((
+                                    number,
+                                    format!("its old content {id} is damaged: {}", error.message()),
+                                ));
+                            }
+                        }
+                        Err(error) if error.code() == git2::ErrorCode::NotFound => {
+                            opaque.push((
+                                number,
+                                format!("its old content {id} is not in the archive"),
+                            ));
+                        }
+                        Err(error) => opaque.push((
+                            number,
+                            format!("its old content {id} cannot be read: {}", error.message()),
+                        )),
+                    }
+                    id
+                }
+            };
+            sides.push((is_old, side.mode, id));
+        }
+        if opaque.last().is_none_or(|(last, _)| *last != number) {
+            for (is_old, mode, id) in sides {
+                let folder = if is_old { &mut old } else { &mut new };
+                folder.insert(&change.path, mode, id)?;
+            }
+        }
+    }
+    send(output, &Response::Opaque(opaque))?;
+    let old = repository.find_tree(old.write(odb)?)?;
+    let new = repository.find_tree(new.write(odb)?)?;
+    let exact = changes.len() > 2 * RENAME_LIMIT;
+    let options = PatchOptions::default();
+    let diff = make_diff(repository, &old, &new, options, exact)?;
+    send_deltas(&diff, output)?;
+    send_counts(&diff, output)?;
+    Ok(Compared {
+        old,
+        new,
+        exact,
+        diff,
+        options,
+    })
+}
+
+fn send_deltas(diff: &Diff<'_>, output: &mut impl Write) -> Answer {
+    let mut deltas = Vec::with_capacity(diff.deltas().len());
+    for delta in diff.deltas() {
+        let path = |file: &git2::DiffFile<'_>| file.path_bytes().map(<[u8]>::to_vec);
+        let (old, new) = (delta.old_file(), delta.new_file());
+        let there = |file: &git2::DiffFile<'_>| {
+            if file.exists() {
+                u32::from(file.mode())
+            } else {
+                0
+            }
+        };
+        deltas.push(WireDelta {
+            old_path: path(&old).filter(|_| old.exists()),
+            new_path: path(&new).filter(|_| new.exists()),
+            old_mode: there(&old),
+            new_mode: there(&new),
+            same_content: old.id() == new.id(),
+        });
+    }
+    for batch in deltas.chunks(4096) {
+        send(output, &Response::Deltas(batch.to_vec()))?;
+    }
+    Ok(send(output, &Response::Done)?)
+}
+
+/// Line counts after the list, so that a count that hangs takes only counts along.
+fn send_counts(diff: &Diff<'_>, output: &mut impl Write) -> Answer {
+    let mut counts = Vec::new();
+    let count = diff.deltas().len();
+    for index in 0..count {
+        let number = u32::try_from(index).unwrap_or(u32::MAX);
+        let Some(delta) = diff.get_delta(index) else {
+            continue;
+        };
+        if delta.old_file().size().max(delta.new_file().size()) > MAX_COUNTED {
+            continue;
+        }
+        let Ok(patch) = git2::Patch::from_diff(diff, index) else {
+            continue;
+        };
+        let binary = diff
+            .get_delta(index)
+            .is_some_and(|delta| delta.flags().is_binary());
+        let (added, deleted) = match &patch {
+            Some(patch) if !binary => match patch.line_stats() {
+                Ok((_, added, deleted)) => (added, deleted),
+                Err(_) => continue,
+            },
+            _ => (0, 0),
+        };
+        let lines = |lines: usize| u32::try_from(lines).unwrap_or(u32::MAX);
+        counts.push((number, lines(added), lines(deleted), binary));
+        if counts.len() == 64 {
+            send(output, &Response::Counts(std::mem::take(&mut counts)))?;
+        }
+    }
+    send(output, &Response::Counts(counts))?;
+    Ok(send(output, &Response::Done)?)
+}
+
+fn make_diff<'repo>(
+    repository: &'repo Repository,
+    old: &git2::Tree<'repo>,
+    new: &git2::Tree<'repo>,
+    options: PatchOptions,
+    exact: bool,
+) -> Answer<Diff<'repo>> {
+    let mut wanted = DiffOptions::new();
+    wanted
+        .context_lines(options.context)
+        .ignore_whitespace(options.ignore_whitespace)
+        .id_abbrev(40)
+        .show_binary(true)
+        .max_size(i64::try_from(MAX_CONTENT).unwrap_or(i64::MAX));
+    let mut diff = repository.diff_tree_to_tree(Some(old), Some(new), Some(&mut wanted))?;
+    let mut find = DiffFindOptions::new();
+    find.renames(true)
+        .copies(false)
+        .exact_match_only(exact)
+        .rename_threshold(50)
+        .rename_limit(RENAME_LIMIT);
+    diff.find_similar(Some(&mut find))?;
+    Ok(diff)
+}
+
+impl<'repo> Compared<'repo> {
+    fn with(&mut self, repository: &'repo Repository, options: PatchOptions) -> Answer {
+        if options != self.options {
+            self.diff = make_diff(repository, &self.old, &self.new, options, self.exact)?;
+            self.options = options;
+        }
+        Ok(())
+    }
+
+    pub(super) fn patch(
+        &mut self,
+        repository: &'repo Repository,
+        delta: u32,
+        options: PatchOptions,
+    ) -> Answer<FilePatch> {
+        self.with(repository, options)?;
+        let mut file = FilePatch::default();
+        let patch = git2::Patch::from_diff(&self.diff, delta as usize)?;
+        file.binary = self
+            .diff
+            .get_delta(delta as usize)
+            .is_some_and(|delta| delta.flags().is_binary());
+        let Some(patch) = patch.filter(|_| !file.binary) else {
+            return Ok(file);
+        };
+        let mut lines = 0;
+        for number in 0..patch.num_hunks() {
+            let (hunk, count) = patch.hunk(number)?;
+            let mut kept = Hunk {
+                header: hunk.header().trim_ascii_end().to_vec(),
+                lines: Vec::with_capacity(count.min(MAX_PATCH_LINES)),
+            };
+            for index in 0..count {
+                if lines == MAX_PATCH_LINES {
+                    file.truncated =
+                        Some(format!("only its first {MAX_PATCH_LINES} lines are shown"));
+                    file.hunks.push(kept);
+                    return Ok(file);
+                }
+                let line = patch.line_in_hunk(number, index)?;
+                let kind = match line.origin_value() {
+                    DiffLineType::Addition => LineKind::Added,
+                    DiffLineType::Deletion => LineKind::Deleted,
+                    DiffLineType::Context => LineKind::Context,
+                    // The mark for a missing line feed follows the line it is about.
+                    _ => {
+                        if let Some(last) = kept.lines.last_mut() {
+                            last.no_newline = true;
+                        }
+                        continue;
+                    }
+                };
+                lines += 1;
+                let text = line.content();
+                kept.lines.push(Line {
+                    kind,
+                    old: line.old_lineno(),
+                    new: line.new_lineno(),
+                    text: text.strip_suffix(b"\n").unwrap_or(text).to_vec(),
+                    no_newline: false,
+                });
+            }
+            file.hunks.push(kept);
+        }
+        Ok(file)
+    }
+
+    pub(super) fn text(
+        &mut self,
+        repository: &'repo Repository,
+        delta: u32,
+        options: PatchOptions,
+        output: &mut impl Write,
+    ) -> Answer {
+        self.with(repository, options)?;
+        if let Some(mut patch) = git2::Patch::from_diff(&self.diff, delta as usize)? {
+            let text = patch.to_buf()?;
+            for piece in text.chunks(1 << 20) {
+                send(output, &Response::Text(piece.to_vec()))?;
+            }
+        }
+        Ok(send(output, &Response::Done)?)
+    }
+}

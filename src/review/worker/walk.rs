@@ -1,0 +1,204 @@
+//! Commits and trees of an agent, walked by hand: libgit2 panics on odd modes and has no caps.
+
+use std::collections::{BinaryHeap, HashSet};
+use std::io::Write;
+
+use git2::{ObjectType, Odb, Oid, Repository};
+
+use super::{Answer, failed};
+use crate::review::id::{Id, is_path, parse_id, show_id};
+use crate::review::model::Commit;
+use crate::review::protocol::{Failure, MAX_CONTENT, MAX_TREE_ENTRIES, Response, send};
+use crate::review::tree::join;
+
+const MAX_TREE: usize = 16 << 20;
+const MAX_COMMIT: usize = 1 << 20;
+/// Trees nested deeper are refused.
+pub(super) const MAX_DEPTH: usize = 90;
+/// Commits looked at to find those since the pin.
+const MAX_WALK: usize = 20_000;
+
+pub(super) fn oid(id: &Id) -> Answer<Oid> {
+    Ok(Oid::from_bytes(id)?)
+}
+
+/// An object's bytes, its header read first.
+pub(super) fn object(odb: &Odb<'_>, id: Oid, kind: ObjectType, limit: usize) -> Answer<Vec<u8>> {
+    let (size, found) = odb.read_header(id)?;
+    if found != kind {
+        return failed(
+            Failure::Damaged,
+            format!("{id} is a {}, not a {}", found.str(), kind.str()),
+        );
+    }
+    if size > limit {
+        return failed(
+            Failure::Limit,
+            format!("{} {id} is over its limit", kind.str()),
+        );
+    }
+    let object = odb.read(id)?;
+    if object.len() != size {
+        return failed(
+            Failure::Damaged,
+            format!("{id} is not as long as its header says"),
+        );
+    }
+    Ok(object.data().to_vec())
+}
+
+/// Lists the tree of a commit with canonical modes.
+pub(super) fn tree(odb: &Odb<'_>, commit: Id, output: &mut impl Write) -> Answer {
+    const BATCH: usize = 4096;
+    let commit = object(odb, oid(&commit)?, ObjectType::Commit, MAX_COMMIT)?;
+    let root = commit
+        .strip_prefix(b"tree ")
+        .and_then(|rest| rest.get(..40))
+        .and_then(parse_id);
+    let Some(root) = root else {
+        return failed(Failure::Damaged, "the commit names no tree");
+    };
+    let mut pending = vec![(Vec::new(), root, 0_usize)];
+    let (mut batch, mut count) = (Vec::with_capacity(BATCH), 0_usize);
+    while let Some((folder, id, depth)) = pending.pop() {
+        if depth > MAX_DEPTH {
+            return failed(
+                Failure::Limit,
+                format!("a tree is nested over {MAX_DEPTH} deep"),
+            );
+        }
+        let bytes = object(odb, oid(&id)?, ObjectType::Tree, MAX_TREE)?;
+        let mut names: HashSet<&[u8]> = HashSet::new();
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            let parsed = tree_entry(rest);
+            let Some((mode, name, id, left)) = parsed else {
+                return failed(
+                    Failure::Damaged,
+                    format!("tree {} is malformed", show_id(&id)),
+                );
+            };
+            rest = left;
+            if !is_path(name) || name.contains(&b'/') || !names.insert(name) {
+                return failed(
+                    Failure::Damaged,
+                    format!(
+                        "a tree holds the illegal name {}",
+                        crate::text::visible_bytes(name)
+                    ),
+                );
+            }
+            count += 1;
+            if count > MAX_TREE_ENTRIES {
+                return failed(
+                    Failure::Limit,
+                    format!("a tree holds over {MAX_TREE_ENTRIES} entries"),
+                );
+            }
+            let path = join(&folder, name);
+            match mode & 0o170_000 {
+                0o040_000 => pending.push((path, id, depth + 1)),
+                0o120_000 => batch.push((path, 0o120_000, id)),
+                0o160_000 => batch.push((path, 0o160_000, id)),
+                _ => {
+                    let mode = if mode & 0o100 == 0 {
+                        0o100_644
+                    } else {
+                        0o100_755
+                    };
+                    batch.push((path, mode, id));
+                }
+            }
+            if batch.len() == BATCH {
+                let full = std::mem::replace(&mut batch, Vec::with_capacity(BATCH));
+                send(output, &Response::TreeEntries(full))?;
+            }
+        }
+    }
+    send(output, &Response::TreeEntries(batch))?;
+    Ok(send(output, &Response::Done)?)
+}
+
+/// `MODE NAME\0ID`: the first entry of a tree's bytes, and the rest.
+fn tree_entry(bytes: &[u8]) -> Option<(u32, &[u8], Id, &[u8])> {
+    let space = bytes.iter().take(8).position(|b| *b == b' ')?;
+    let mode = u32::from_str_radix(std::str::from_utf8(&bytes[..space]).ok()?, 8).ok()?;
+    let rest = &bytes[space + 1..];
+    let end = rest.iter().position(|b| *b == 0)?;
+    let id = rest.get(end + 1..end + 21)?.try_into().ok()?;
+    Some((mode, &rest[..end], id, &rest[end + 21..]))
+}
+
+/// What `git log hide..from` lists. A shallow clone's missing parents end the walk.
+pub(super) fn log(
+    repository: &Repository,
+    from: Id,
+    hide: Id,
+    limit: u32,
+    output: &mut impl Write,
+) -> Answer {
+    let odb = repository.odb()?;
+    let parents = |id: Oid| -> Vec<Oid> {
+        let readable = object(&odb, id, ObjectType::Commit, MAX_COMMIT).is_ok();
+        let commit = readable.then(|| repository.find_commit(id).ok()).flatten();
+        commit.map_or_else(Vec::new, |commit| commit.parent_ids().collect())
+    };
+    let mut hidden = HashSet::new();
+    let mut pending = vec![oid(&hide)?];
+    while let Some(id) = pending.pop() {
+        if hidden.len() < MAX_WALK && hidden.insert(id) {
+            pending.extend(parents(id));
+        }
+    }
+    let mut found = Vec::new();
+    let mut seen = HashSet::new();
+    let mut newest: BinaryHeap<(i64, Oid)> = BinaryHeap::new();
+    let push = |id: Oid, newest: &mut BinaryHeap<(i64, Oid)>, seen: &mut HashSet<Oid>| {
+        if !hidden.contains(&id) && seen.len() < MAX_WALK && seen.insert(id) {
+            let time = repository
+                .find_commit(id)
+                .map_or(0, |commit| commit.time().seconds());
+            newest.push((time, id));
+        }
+    };
+    object(&odb, oid(&from)?, ObjectType::Commit, MAX_COMMIT)
+        .map(drop)
+        .or_else(|stop| {
+            if hidden.contains(&oid(&from)?) {
+                Ok(())
+            } else {
+                Err(stop)
+            }
+        })?;
+    push(oid(&from)?, &mut newest, &mut seen);
+    while let Some((_, id)) = newest.pop() {
+        if found.len() >= limit as usize {
+            break;
+        }
+        if object(&odb, id, ObjectType::Commit, MAX_COMMIT).is_err() {
+            continue;
+        }
+        let commit = repository.find_commit(id)?;
+        let author = commit.author();
+        let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        found.push(Commit {
+            id: id.to_string(),
+            author: format!(
+                "{} <{}>",
+                lossy(author.name_bytes()),
+                lossy(author.email_bytes())
+            ),
+            time: commit.time().seconds(),
+            subject: lossy(commit.summary_bytes().unwrap_or_default()),
+        });
+        for parent in commit.parent_ids() {
+            push(parent, &mut newest, &mut seen);
+        }
+    }
+    Ok(send(output, &Response::Commits(found))?)
+}
+
+pub(super) fn has_crlf(odb: &Odb<'_>, blob: Id) -> Answer<bool> {
+    let bytes = object(odb, oid(&blob)?, ObjectType::Blob, MAX_CONTENT as usize)?;
+    Ok(bytes.windows(2).any(|pair| pair == b"\r\n"))
+}
