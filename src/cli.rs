@@ -35,7 +35,10 @@ pub fn main() -> ExitCode {
     let output = Output::new(arguments.global.json, arguments.global.color);
     let context = match Context::new(arguments.global, output) {
         Ok(context) => context,
-        Err((error, output)) => return ended(&output, Err(error)),
+        Err(failure) => {
+            let (error, output) = *failure;
+            return ended(&output, Err(error));
+        }
     };
     let answer = context.block_on(run(&context, arguments.command));
     ended(context.output(), answer.and_then(|answer| answer))

@@ -118,7 +118,7 @@ impl CheckpointArchive {
                 .mtime(0)
                 .operating_system(255)
                 .write(output, flate2::Compression::new(LEVEL));
-            Encoder::Gzip(gzip)
+            Encoder::Gzip(Box::new(gzip))
         } else {
             Encoder::Plain(output)
         };
@@ -296,7 +296,7 @@ fn children(path: &Path) -> Result<Vec<std::ffi::OsString>> {
 }
 
 enum Encoder {
-    Gzip(flate2::write::GzEncoder<std::io::BufWriter<File>>),
+    Gzip(Box<flate2::write::GzEncoder<std::io::BufWriter<File>>>),
     Plain(std::io::BufWriter<File>),
 }
 
@@ -543,6 +543,7 @@ impl Writer<'_> {
 }
 
 /// What makes an archive invalid when it is read makes the files unsafe when it is written.
+#[allow(clippy::needless_pass_by_value)] // it is an argument of map_err
 fn unsafe_content(error: Error) -> Error {
     Error::new(ErrorKind::UnsafeContent, error.message())
 }

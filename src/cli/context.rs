@@ -24,7 +24,7 @@ impl Context {
     pub(super) fn new(
         global: Global,
         output: Output,
-    ) -> std::result::Result<Self, (Error, Output)> {
+    ) -> std::result::Result<Self, Box<(Error, Output)>> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -33,7 +33,7 @@ impl Context {
             Ok(runtime) => runtime,
             Err(error) => {
                 let message = format!("cannot start a runtime: {error}");
-                return Err((Error::new(ErrorKind::Io, message), output));
+                return Err(Box::new((Error::new(ErrorKind::Io, message), output)));
             }
         };
         Ok(Self {

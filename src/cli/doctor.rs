@@ -37,10 +37,7 @@ pub(super) async fn doctor(context: &Context) -> Result<ExitCode> {
         answer,
     });
     if let Ok(database) = database {
-        let store = match &settings.store {
-            Some(_) => Some(settings.open_store()),
-            None => None,
-        };
+        let store = settings.store.as_ref().map(|_| settings.open_store());
         let store = match store.transpose() {
             Ok(store) => {
                 Runs::new(std::sync::Arc::new(database), store, settings.home.clone())

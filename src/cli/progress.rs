@@ -55,8 +55,11 @@ fn draw(progress: Progress) {
         }
     };
     let mut line = format!("{name} {}", show(progress.done));
-    if progress.total > 0 {
-        let percent = progress.done.saturating_mul(100) / progress.total;
+    let percent = progress
+        .done
+        .saturating_mul(100)
+        .checked_div(progress.total);
+    if let Some(percent) = percent {
         line.push_str(&format!(" of {} ({percent}%)", show(progress.total)));
     }
     let mut err = std::io::stderr().lock();

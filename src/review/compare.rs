@@ -210,8 +210,9 @@ fn hash_all(archive: &Archive, bodies: &[&Body], watch: &Watch) -> Result<Vec<Op
             if start >= bodies.len() {
                 return Ok(ids);
             }
-            for index in start..(start + 16).min(bodies.len()) {
-                ids.push((index, body_id(archive, bodies[index], watch)?));
+            let end = (start + 16).min(bodies.len());
+            for (offset, body) in bodies[start..end].iter().enumerate() {
+                ids.push((start + offset, body_id(archive, body, watch)?));
             }
             let count = done.fetch_add(16, Ordering::Relaxed);
             watch.at(Stage::Checkout, count.min(total), total);
