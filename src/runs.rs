@@ -12,5 +12,6 @@ pub use gate::{Opening, gate};
 pub use model::{
     AgentSummary, Cursor, Previous, Repository, RunData, RunFilter, RunPage, RunRow, SessionInfo,
 };
+pub(crate) use open::block_on;
 pub use open::{OpenedRun, Runs};
 pub use sqlite::SqliteRuns;

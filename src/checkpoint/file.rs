@@ -180,6 +180,12 @@ impl FileCheckpointStore {
         })
     }
 
+    /// Blocking [`CheckpointStore::contains`].
+    #[must_use]
+    pub fn blocking_contains(&self, reference: &CheckpointRef) -> bool {
+        std::fs::symlink_metadata(self.path(reference)).is_ok()
+    }
+
     /// Blocking [`CheckpointStore::delete`].
     ///
     /// # Errors
@@ -338,8 +344,8 @@ impl CheckpointStore for FileCheckpointStore {
     }
 
     async fn contains(&self, reference: &CheckpointRef) -> Result<bool> {
-        let path = self.path(reference);
-        blocking(move || Ok(std::fs::symlink_metadata(path).is_ok())).await
+        let (store, reference) = (self.clone(), reference.clone());
+        blocking(move || Ok(store.blocking_contains(&reference))).await
     }
 
     async fn delete(&self, reference: &CheckpointRef) -> Result<()> {

@@ -44,6 +44,7 @@ pub(super) struct Arguments {
 
 /// Options that stand anywhere.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Options everywhere")]
 pub(super) struct Global {
     /// The database: a SQLite path or sqlite:///path
     #[arg(
@@ -208,6 +209,7 @@ pub(super) struct RunArg {
 
 /// A bare archive in place of a run, and its limits.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "A bare archive")]
 pub(super) struct ArchiveArgs {
     /// A stored archive in place of RUN
     #[arg(long, value_name = "FILE")]

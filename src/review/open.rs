@@ -17,7 +17,7 @@ use crate::archive::Archive;
 use crate::checkpoint::blocking;
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::progress::{Stage, Watch};
-use crate::runs::{Opening, Previous, Repository, RunRow, Runs};
+use crate::runs::{Opening, Previous, Repository, RunRow, Runs, block_on};
 
 const LOG_TIME: Duration = Duration::from_secs(10);
 /// Commits since the pin that are listed.
@@ -167,6 +167,20 @@ impl Review {
             None => this.blocking_diff_archive(&choice, &watch),
         })
         .await
+    }
+
+    /// Blocking [`Review::diff`], for callers without a runtime.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn blocking_diff(
+        self: &Arc<Self>,
+        runs: &Runs,
+        row: &RunRow,
+        choice: &BaseChoice,
+        watch: &Watch,
+    ) -> Result<Diff> {
+        block_on(self.diff(runs, row, choice, watch))?
     }
 
     fn session(&self) -> MutexGuard<'_, Session> {

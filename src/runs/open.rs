@@ -120,6 +120,14 @@ impl Runs {
         Ok(Arc::new(FileCheckpointStore::open(root)?))
     }
 
+    /// Blocking [`Runs::checkpoint_store`], for callers without a runtime.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn blocking_checkpoint_store(&self) -> Result<SharedStore> {
+        block_on(self.checkpoint_store())?
+    }
+
     /// The gate's answer for `run_id`, asking neither store nor archive.
     ///
     /// # Errors
@@ -138,6 +146,18 @@ impl Runs {
                 format!("Run {run_id} does not exist"),
             )),
         }
+    }
+
+    /// Blocking [`Runs::pass_gate`], for callers without a runtime.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn blocking_pass_gate(
+        &self,
+        run_id: &str,
+        opening: &Opening<'_>,
+    ) -> Result<(RunRow, CheckpointRef)> {
+        block_on(self.pass_gate(run_id, opening))?
     }
 
     /// Opens the checkpoint that a completed run committed and returns a hold on its verified
@@ -219,6 +239,14 @@ impl Runs {
     ) -> Result<Archive> {
         let object = store.fetch(reference).await?;
         Archive::read(object, &self.limits, watch).await
+    }
+
+    /// Blocking [`Runs::previous`], for callers without a runtime.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn blocking_previous(&self, row: &RunRow) -> Result<Previous> {
+        block_on(self.previous(row))?
     }
 
     /// The session's last completed run before `row` whose object is still there.
