@@ -40,7 +40,13 @@ impl Index {
         let mut index = Self::default();
         if let Err(why) = index.read(bytes) {
             index.broken = Some(why);
+        } else if !checksum_holds(bytes) {
+            index.broken = Some("its checksum is wrong");
         }
+        // Lookups rely on the order that git keeps and an agent need not.
+        index
+            .entries
+            .sort_by(|a, b| (&a.path, a.stage).cmp(&(&b.path, b.stage)));
         index
     }
 
@@ -132,6 +138,15 @@ impl Index {
         }
         Ok(())
     }
+}
+
+/// Whether the last 20 bytes are the digest of all before; all zero means that git left it out.
+fn checksum_holds(bytes: &[u8]) -> bool {
+    let Some((body, told)) = bytes.split_last_chunk::<20>() else {
+        return false;
+    };
+    let digest: Option<Id> = sha1dc::digest(body).ok().map(Into::into);
+    *told == [0; 20] || digest.as_ref() == Some(told)
 }
 
 fn varint(bytes: &[u8], at: &mut usize) -> Option<usize> {

@@ -1,26 +1,45 @@
-//! Git's object files, written to a private repository of our own for libgit2 to read: packs with
-//! their indexes, and loose objects that end as they should. Nothing else of `.git` goes there.
+//! An agent's git objects on their way to the worker: packs with their indexes are written to a
+//! private repository of our own, loose objects are inflated here and handed over as they are.
+//! Nothing else of `.git` goes there.
 
-use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 use flate2::{Decompress, FlushDecompress, Status};
 use tempfile::TempDir;
 
+use super::id::{Id, parse_id};
 use super::model::Notice;
-use super::protocol::MAX_CONTENT;
+use super::process::Worker;
+use super::protocol::{MAX_CONTENT, ObjectKind, Request};
 use super::tree::{WorkTree, join};
-use crate::archive::{Entry, EntryKind};
+use crate::archive::{Archive, Entry, EntryKind};
 use crate::error::{Error, Result};
 use crate::progress::Watch;
 
 /// Our own repository's configuration, all of it.
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tfilemode = true\n";
 
-/// A private bare repository that holds an agent's objects; removed on drop.
+/// Loose objects are handed over up to this much, inflated: the worker keeps them in memory.
+const MAX_LOOSE: u64 = 512 << 20;
+
+/// A private bare repository that holds an agent's packs, removed on drop, and the loose objects
+/// that go with them.
 #[derive(Debug)]
 pub(crate) struct PrivateObjects {
     folder: TempDir,
+    loose: Vec<Loose>,
+    loose_bytes: u64,
+    /// How many of them the present worker has.
+    sent: usize,
+}
+
+/// A loose object's file in the archive.
+#[derive(Debug)]
+struct Loose {
+    archive: Arc<Archive>,
+    offset: u64,
+    size: u64,
 }
 
 impl PrivateObjects {
@@ -38,7 +57,12 @@ impl PrivateObjects {
             .and_then(|()| std::fs::write(path.join("HEAD"), "ref: refs/heads/none\n"))
             .and_then(|()| std::fs::write(path.join("config"), CONFIG));
         made.map_err(|error| Error::io("write in", path, error))?;
-        Ok(Self { folder })
+        Ok(Self {
+            folder,
+            loose: Vec::new(),
+            loose_bytes: 0,
+            sent: 0,
+        })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -47,7 +71,7 @@ impl PrivateObjects {
 
     /// Adds the object files below `git_dir`.
     pub(crate) fn add(
-        &self,
+        &mut self,
         tree: &WorkTree,
         git_dir: &[u8],
         notices: &mut Vec<Notice>,
@@ -102,16 +126,15 @@ impl PrivateObjects {
         Ok(())
     }
 
-    fn loose(&self, tree: &WorkTree, folder: &[u8], notices: &mut Vec<Notice>) -> Result<()> {
-        let fan = folder[folder.len() - 2..].to_ascii_lowercase();
+    fn loose(&mut self, tree: &WorkTree, folder: &[u8], notices: &mut Vec<Notice>) -> Result<()> {
         for entry in tree.children(folder) {
             let name = entry.name();
+            let EntryKind::File { offset, size } = entry.kind else {
+                continue;
+            };
             if name.len() != 38 || !name.iter().all(u8::is_ascii_hexdigit) {
                 continue;
             }
-            let EntryKind::File { size, .. } = entry.kind else {
-                continue;
-            };
             let path = join(folder, name);
             if size > MAX_CONTENT {
                 notices.push(Notice::at(
@@ -121,25 +144,54 @@ impl PrivateObjects {
                 ));
                 continue;
             }
-            // libgit2 loops forever on a loose object that is cut short.
-            let stored = tree.archive().content(entry, MAX_CONTENT)?;
-            if let Err(why) = check_loose(&stored) {
-                let tag = if why.contains("large") {
-                    "too-large"
-                } else {
-                    "bad-object"
-                };
-                notices.push(Notice::at(
-                    tag,
-                    &path,
-                    format!("an object file {why} and is not read"),
-                ));
-                continue;
-            }
-            let name = [&b"objects/"[..], &fan, b"/", &name.to_ascii_lowercase()].concat();
-            let name = String::from_utf8(name).unwrap_or_default();
-            self.write(Path::new(&name), &stored)?;
+            let object = tree
+                .archive()
+                .spool()
+                .bytes(offset, size)
+                .map(|stored| inflate(&stored))?;
+            let named = parse_id(&[&folder[folder.len() - 2..], name].concat());
+            let why = match object {
+                Ok((kind, bytes)) if object_id(kind, &bytes) != named => {
+                    "does not hold what its name says"
+                }
+                Ok((_, bytes)) if self.loose_bytes + bytes.len() as u64 <= MAX_LOOSE => {
+                    self.loose_bytes += bytes.len() as u64;
+                    self.loose.push(Loose {
+                        archive: Arc::clone(tree.archive()),
+                        offset,
+                        size,
+                    });
+                    continue;
+                }
+                Ok(_) => "is one too many: loose objects are too large in all",
+                Err(why) => why,
+            };
+            let tag = if why.contains("large") {
+                "too-large"
+            } else {
+                "bad-object"
+            };
+            let message = format!("an object file {why} and is not read");
+            notices.push(Notice::at(tag, &path, message));
         }
+        Ok(())
+    }
+
+    /// A new worker has none of the loose objects yet.
+    pub(crate) fn forget_sent(&mut self) {
+        self.sent = 0;
+    }
+
+    /// Hands the worker the loose objects that it does not have.
+    pub(crate) fn send_loose(&mut self, worker: &mut Worker) -> Result<()> {
+        for loose in &self.loose[self.sent..] {
+            let stored = loose.archive.spool().bytes(loose.offset, loose.size)?;
+            // It was sound when it was listed, and the spool is ours.
+            if let Ok((kind, bytes)) = inflate(&stored) {
+                worker.send(&Request::Loose { kind, bytes })?;
+            }
+        }
+        self.sent = self.loose.len();
         Ok(())
     }
 
@@ -150,21 +202,6 @@ impl PrivateObjects {
         let path = self.path().join(name);
         let mut file = create(&path)?;
         tree.archive().copy_content(entry, &mut file)
-    }
-
-    fn write(&self, name: &Path, bytes: &[u8]) -> Result<()> {
-        let path = self.path().join(name);
-        if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent)
-                .map_err(|error| Error::io("write in", parent, error))?;
-        }
-        // Two git directories of one checkout may hold the same object: the first stays.
-        if path.exists() {
-            return Ok(());
-        }
-        create(&path)?
-            .write_all(bytes)
-            .map_err(|error| Error::io("write", &path, error))
     }
 }
 
@@ -179,41 +216,29 @@ fn create(path: &Path) -> Result<std::fs::File> {
         .map_err(|error| Error::io("write", path, error))
 }
 
-/// Inflates a loose object and checks that it is as long as its header says.
-fn check_loose(stored: &[u8]) -> Result<(), &'static str> {
+/// Inflates a loose object, which must be as long as its header says. libgit2 would loop forever on
+/// one that is cut short.
+fn inflate(stored: &[u8]) -> Result<(ObjectKind, Vec<u8>), &'static str> {
     let mut inflate = Decompress::new(true);
-    let mut out = vec![0; 64 * 1024];
-    let mut head: Vec<u8> = Vec::new();
-    let mut expected: Option<u64> = None;
+    let mut piece = vec![0; 64 * 1024];
+    let mut bytes: Vec<u8> = Vec::new();
+    let mut header: Option<(ObjectKind, usize, u64)> = None;
     loop {
-        let before = inflate.total_out();
-        let consumed = usize::try_from(inflate.total_in()).unwrap_or(usize::MAX);
+        let (before, consumed) = (inflate.total_out(), inflate.total_in());
+        let rest = &stored[usize::try_from(consumed)
+            .unwrap_or(stored.len())
+            .min(stored.len())..];
         let status = inflate
-            .decompress(
-                &stored[consumed.min(stored.len())..],
-                &mut out,
-                FlushDecompress::None,
-            )
+            .decompress(rest, &mut piece, FlushDecompress::None)
             .map_err(|_| "is not compressed as it should be")?;
         let made = usize::try_from(inflate.total_out() - before).unwrap_or(0);
-        if expected.is_none() {
-            head.extend_from_slice(&out[..made.min(64)]);
-            if let Some(end) = head.iter().position(|b| *b == 0) {
-                let size = std::str::from_utf8(&head[..end])
-                    .ok()
-                    .and_then(|head| head.split_once(' '))
-                    .filter(|(kind, _)| matches!(*kind, "blob" | "tree" | "commit" | "tag"))
-                    .and_then(|(_, size)| size.parse::<u64>().ok())
-                    .ok_or("has no header")?;
-                if size > MAX_CONTENT {
-                    return Err("is too large");
-                }
-                expected = Some(size + end as u64 + 1);
-            } else if head.len() >= 64 {
-                return Err("has no header");
-            }
+        bytes.extend_from_slice(&piece[..made]);
+        if header.is_none() {
+            header = object_header(&bytes)?;
         }
-        if expected.is_some_and(|expected| inflate.total_out() > expected) {
+        if let Some((_, start, size)) = header
+            && inflate.total_out() > start as u64 + size
+        {
             return Err("holds more than its header says");
         }
         match status {
@@ -222,15 +247,59 @@ fn check_loose(stored: &[u8]) -> Result<(), &'static str> {
             _ => {}
         }
     }
-    if expected != Some(inflate.total_out()) {
-        return Err("holds less than its header says");
+    match header {
+        Some((kind, start, size)) if bytes.len() as u64 == start as u64 + size => {
+            bytes.drain(..start);
+            Ok((kind, bytes))
+        }
+        Some(_) => Err("holds less than its header says"),
+        None => Err("has no header"),
     }
-    Ok(())
+}
+
+/// The id that an object's content gives it; `None` for bytes made to collide.
+fn object_id(kind: ObjectKind, bytes: &[u8]) -> Option<Id> {
+    let kind = match kind {
+        ObjectKind::Blob => "blob",
+        ObjectKind::Tree => "tree",
+        ObjectKind::Commit => "commit",
+        ObjectKind::Tag => "tag",
+    };
+    let mut hasher = sha1dc::Hasher::new();
+    hasher.update(format!("{kind} {}\0", bytes.len()).as_bytes());
+    hasher.update(bytes);
+    hasher.finalize().ok().map(Into::into)
+}
+
+/// `KIND SIZE\0`: the kind, where the content starts, and its size; `None` when more is needed.
+fn object_header(bytes: &[u8]) -> Result<Option<(ObjectKind, usize, u64)>, &'static str> {
+    let Some(end) = bytes.iter().take(64).position(|b| *b == 0) else {
+        return if bytes.len() < 64 {
+            Ok(None)
+        } else {
+            Err("has no header")
+        };
+    };
+    let head = std::str::from_utf8(&bytes[..end]).map_err(|_| "has no header")?;
+    let (kind, size) = head.split_once(' ').ok_or("has no header")?;
+    let kind = match kind {
+        "blob" => ObjectKind::Blob,
+        "tree" => ObjectKind::Tree,
+        "commit" => ObjectKind::Commit,
+        "tag" => ObjectKind::Tag,
+        _ => return Err("has no header"),
+    };
+    let size: u64 = size.parse().map_err(|_| "has no header")?;
+    if size > MAX_CONTENT {
+        return Err("is too large");
+    }
+    Ok(Some((kind, end + 1, size)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     fn loose(text: &[u8]) -> Vec<u8> {
         let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -241,18 +310,18 @@ mod tests {
     #[test]
     fn loose_objects_must_end_as_they_should() {
         let good = loose(b"blob 5\0hello");
-        assert_eq!(check_loose(&good), Ok(()));
-        assert!(check_loose(&good[..good.len() - 6]).is_err());
+        assert_eq!(inflate(&good), Ok((ObjectKind::Blob, b"hello".to_vec())));
+        assert!(inflate(&good[..good.len() - 6]).is_err());
         for bad in [
             &b"blob 4\0hello"[..],
             b"blob 6\0hello",
             b"thing 5\0hello",
             b"no header at all, just a long line of text that goes on and on",
         ] {
-            assert!(check_loose(&loose(bad)).is_err());
+            assert!(inflate(&loose(bad)).is_err());
         }
         let bomb = [&b"blob 9\0"[..], &vec![0; 1 << 20]].concat();
-        assert!(check_loose(&loose(&bomb)).is_err());
-        assert!(check_loose(b"garbage").is_err());
+        assert!(inflate(&loose(&bomb)).is_err());
+        assert!(inflate(b"garbage").is_err());
     }
 }

@@ -284,6 +284,9 @@ impl Review {
         notices: &mut Vec<Notice>,
         watch: &Watch,
     ) -> Result<Diff> {
+        if session.has_compared() {
+            session.end();
+        }
         let mut all_notices = self.checkout.notices.clone();
         all_notices.append(notices);
         let checkout = &self.checkout;

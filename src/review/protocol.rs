@@ -27,17 +27,32 @@ pub(crate) enum Request {
     Log { from: Id, hide: Id, limit: u32 },
     /// Whether the blob holds CR LF.
     HasCrlf { blob: Id },
-    /// Keep this content for the next comparison, under the next number from 0.
+    /// Know this object of the checkout.
+    Loose {
+        kind: ObjectKind,
+        #[serde(with = "serde_bytes")]
+        bytes: Vec<u8>,
+    },
+    /// Keep this content for the comparison, under the next number from 0.
     Content {
         #[serde(with = "serde_bytes")]
         bytes: Vec<u8>,
     },
-    /// Compare; contents are those sent since the last comparison.
+    /// Compare; a worker does it once.
     Compare { changes: Vec<WireChange> },
     /// The hunks of one delta of the last comparison.
     Patch { delta: u32, options: PatchOptions },
     /// The text of one delta's patch, binary included.
     PatchText { delta: u32, options: PatchOptions },
+}
+
+/// What an object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum ObjectKind {
+    Blob,
+    Tree,
+    Commit,
+    Tag,
 }
 
 /// What the worker answers; lists end with [`Response::Done`].

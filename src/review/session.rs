@@ -39,15 +39,15 @@ impl Session {
         checkout: &Checkout,
         notices: &mut Vec<Notice>,
         watch: &Watch,
-    ) -> Result<&PrivateObjects> {
+    ) -> Result<&mut PrivateObjects> {
         if self.objects.is_none() {
-            let objects = PrivateObjects::new()?;
+            let mut objects = PrivateObjects::new()?;
             if checkout.git.is_some() {
                 objects.add(&checkout.tree, DOT_GIT, notices, watch)?;
             }
             self.objects = Some(objects);
         }
-        match &self.objects {
+        match &mut self.objects {
             Some(objects) => Ok(objects),
             None => fail(ErrorKind::Io, "The private objects are gone"),
         }
@@ -62,13 +62,23 @@ impl Session {
     ) -> Result<&mut Worker> {
         if self.worker.is_none() {
             self.held = None;
-            let folder = self.objects(checkout, notices, watch)?.path().to_path_buf();
+            let objects = self.objects(checkout, notices, watch)?;
+            objects.forget_sent();
+            let folder = objects.path().to_path_buf();
             self.worker = Some(Worker::start(&folder)?);
         }
-        match &mut self.worker {
-            Some(worker) => Ok(worker),
-            None => fail(ErrorKind::UnsafeContent, "The review worker is gone"),
+        match (&mut self.worker, &mut self.objects) {
+            (Some(worker), Some(objects)) => {
+                objects.send_loose(worker)?;
+                Ok(worker)
+            }
+            _ => fail(ErrorKind::UnsafeContent, "The review worker is gone"),
         }
+    }
+
+    /// Whether the worker has made its one comparison.
+    pub(crate) fn has_compared(&self) -> bool {
+        self.held.is_some()
     }
 
     /// Notes that the worker holds `comparison`.

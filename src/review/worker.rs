@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStringExt;
 use git2::{ObjectType, Oid, Repository};
 use rustix::process::{Resource, Rlimit};
 
-use super::protocol::{Failure, Request, Response, receive, send};
+use super::protocol::{Failure, ObjectKind, Request, Response, receive, send};
 use compared::{Compared, compare};
 use walk::{has_crlf, log, tree};
 
@@ -110,7 +110,8 @@ fn requests(mut input: impl Read, mut output: impl Write) -> Answer {
         }
     };
     let odb = repository.odb()?;
-    let mempack = odb.add_new_mempack_backend(1000)?;
+    // What is written goes to memory, before any file.
+    let _memory = odb.add_new_mempack_backend(1000)?;
     send(&mut output, &Response::Done)?;
     let mut contents: Vec<Oid> = Vec::new();
     let mut compared: Option<Compared<'_>> = None;
@@ -125,16 +126,19 @@ fn requests(mut input: impl Read, mut output: impl Write) -> Answer {
             Request::Log { from, hide, limit } => log(&repository, from, hide, limit, &mut output),
             Request::HasCrlf { blob } => has_crlf(&odb, blob)
                 .and_then(|truth| Ok(send(&mut output, &Response::Truth(truth))?)),
+            Request::Loose { kind, bytes } => {
+                odb.write(object_type(kind), &bytes)?;
+                continue;
+            }
             Request::Content { bytes } => {
-                if compared.take().is_some() {
-                    contents.clear();
-                    let _ = mempack.reset();
-                }
                 contents.push(odb.write(ObjectType::Blob, &bytes)?);
                 continue;
             }
+            // Contents are kept in memory until the end, so that one worker compares once.
+            Request::Compare { .. } if compared.is_some() => {
+                failed(Failure::Protocol, "already compared")
+            }
             Request::Compare { changes } => {
-                compared = None;
                 compare(&repository, &odb, &changes, &contents, &mut output)
                     .map(|made| compared = Some(made))
             }
@@ -154,6 +158,15 @@ fn requests(mut input: impl Read, mut output: impl Write) -> Answer {
             Err(Stop::Failed(why, message)) => send(&mut output, &refusal(why, &message))?,
             Err(Stop::Gone) => return Ok(()),
         }
+    }
+}
+
+fn object_type(kind: ObjectKind) -> ObjectType {
+    match kind {
+        ObjectKind::Blob => ObjectType::Blob,
+        ObjectKind::Tree => ObjectType::Tree,
+        ObjectKind::Commit => ObjectType::Commit,
+        ObjectKind::Tag => ObjectType::Tag,
     }
 }
 
