@@ -77,6 +77,7 @@ pub mod config;
 pub mod demo;
 mod error;
 pub mod json;
+mod private;
 pub mod progress;
 pub mod review;
 pub mod runs;

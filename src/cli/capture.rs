@@ -8,6 +8,7 @@ use crate::archive::{CaptureRoots, CheckpointArchive, DEFAULT_NATIVE_EXCLUSIONS}
 use crate::checkpoint::FileCheckpointStore;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::Json;
+use crate::private::PrivateFolder;
 
 /// `afterrun capture`.
 pub(super) async fn capture(context: &Context, args: &CaptureArgs) -> Result<()> {
@@ -30,11 +31,7 @@ pub(super) async fn capture(context: &Context, args: &CaptureArgs) -> Result<()>
         workspace: args.workspace.clone(),
         native: args.native.clone(),
     };
-    let folder = tempfile::Builder::new()
-        .prefix("afterrun-")
-        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700))
-        .tempdir()
-        .map_err(|error| Error::io("write in", &std::env::temp_dir(), error))?;
+    let folder = PrivateFolder::new()?;
     let file = folder.path().join("archive");
     archive
         .capture(&roots, &file, &state, &exclude, &watch)

@@ -117,12 +117,20 @@ fn stat(context: &Context, diff: &Diff) -> Result<()> {
     }
     let total = |lines: Option<u64>| lines.map_or("?".to_owned(), |lines| lines.to_string());
     output.line(&format!(
-        "{} files, {} added, {} deleted, against {}",
-        diff.files.len(),
+        "{}, {} added, {} deleted, against {}",
+        files(diff.files.len()),
         total(diff.additions()),
         total(diff.deletions()),
         diff.base.label()
     ))
+}
+
+fn files(count: usize) -> String {
+    if count == 1 {
+        "1 file".into()
+    } else {
+        format!("{count} files")
+    }
 }
 
 fn diff_json(diff: &Diff) -> Value {
@@ -204,9 +212,9 @@ pub(super) async fn patch(context: &Context, args: &PatchArgs) -> Result<()> {
                 }))
             } else {
                 output.line(&format!(
-                    "{}: {} files against {}",
+                    "{}: {} against {}",
                     visible_path(file),
-                    diff.files.len(),
+                    files(diff.files.len()),
                     diff.base.label()
                 ))
             }

@@ -66,8 +66,9 @@ pub(super) async fn doctor(context: &Context) -> Result<ExitCode> {
     });
     checks.push(Check {
         name: "review worker",
-        answer: crate::review::check_worker()
-            .map(|()| "starts and answers; killed when over time or memory".into()),
+        answer: crate::review::check_worker().map(|()| {
+            "starts and answers; capped in time and memory, but not yet confined by Landlock".into()
+        }),
     });
     let output = context.output();
     if output.json {

@@ -9,6 +9,7 @@ use super::context::Context;
 use crate::config::Settings;
 use crate::demo;
 use crate::error::{Error, ErrorKind, Result};
+use crate::private::PrivateFolder;
 use crate::text::visible_path;
 use crate::tui;
 
@@ -26,24 +27,18 @@ pub(super) async fn demo(context: &Context, args: Demo) -> Result<()> {
     }
     let own = match &args.dir {
         Some(_) => None,
-        None => Some(
-            tempfile::Builder::new()
-                .prefix("afterrun-demo-")
-                .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700))
-                .tempdir()
-                .map_err(|error| Error::io("write in", &std::env::temp_dir(), error))?,
-        ),
+        None => Some(PrivateFolder::new()?),
     };
     let dir = match (&args.dir, &own) {
         (Some(dir), _) => dir.clone(),
-        (None, Some(own)) => own.path().to_path_buf(),
+        (None, Some(own)) => own.path().join("demo"),
         (None, None) => return Ok(()),
     };
     let world = crate::checkpoint::blocking(move || demo::build(&dir)).await?;
     if args.no_tui {
         // Whoever asked for the world alone wants to keep it.
         if let Some(own) = own {
-            let _ = own.keep();
+            own.keep();
         }
         let output = context.output();
         if output.json {

@@ -192,7 +192,14 @@ fn print(
         };
         output.styled(&[
             (style, &format!("{mark} {step}")),
-            (Style::Plain, &format!(" {detail}")),
+            (
+                Style::Plain,
+                &if detail.is_empty() {
+                    String::new()
+                } else {
+                    format!(" {detail}")
+                },
+            ),
         ])?;
     }
     if let Some(hint) = opened.as_ref().err().and_then(Error::next_step) {

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use flate2::{Decompress, FlushDecompress, Status};
-use tempfile::TempDir;
 
 use super::id::{Id, parse_id};
 use super::model::Notice;
@@ -15,6 +14,7 @@ use super::protocol::{MAX_CONTENT, ObjectKind, Request};
 use super::tree::{WorkTree, join};
 use crate::archive::{Archive, Entry, EntryKind};
 use crate::error::{Error, Result};
+use crate::private::PrivateFolder;
 use crate::progress::Watch;
 
 /// Our own repository's configuration, all of it.
@@ -27,7 +27,7 @@ const MAX_LOOSE: u64 = 512 << 20;
 /// that go with them.
 #[derive(Debug)]
 pub(crate) struct PrivateObjects {
-    folder: TempDir,
+    folder: PrivateFolder,
     loose: Vec<Loose>,
     loose_bytes: u64,
     /// How many of them the present worker has.
@@ -45,12 +45,7 @@ struct Loose {
 impl PrivateObjects {
     /// An empty repository of mode 0700 in the folder for temporary files.
     pub(crate) fn new() -> Result<Self> {
-        let parent = std::env::temp_dir();
-        let folder = tempfile::Builder::new()
-            .prefix("afterrun-")
-            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700))
-            .tempdir()
-            .map_err(|error| Error::io("write in", &parent, error))?;
+        let folder = PrivateFolder::new()?;
         let path = folder.path();
         let made = std::fs::create_dir_all(path.join("objects/pack"))
             .and_then(|()| std::fs::create_dir(path.join("refs")))
