@@ -44,18 +44,34 @@ pub fn main() -> ExitCode {
     ended(context.output(), answer.and_then(|answer| answer))
 }
 
-/// What clap answers: help and version are no errors, and an error is one document with `--json`.
+/// What clap answers: help and version are no errors; an error is one line and a hint, like any
+/// other, and one document with `--json`.
 fn usage(error: &clap::Error) -> ExitCode {
-    let asked_json = std::env::args_os().any(|argument| argument == "--json");
-    if error.use_stderr() && asked_json {
-        let text = error.to_string();
-        let line = text.lines().next().unwrap_or_default();
-        let message = line.trim_start_matches("error: ");
-        let output = Output::new(true, args::When::Never);
-        return ended(&output, Err(Error::new(ErrorKind::Usage, message)));
+    if !error.use_stderr() {
+        let _ = error.print();
+        return ExitCode::SUCCESS;
     }
-    let _ = error.print();
-    ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+    let asked_json = std::env::args_os().any(|argument| argument == "--json");
+    let output = Output::new(asked_json, args::When::Never);
+    ended(&output, Err(in_one_line(&error.render().to_string())))
+}
+
+/// clap's paragraphs as a message and a hint.
+fn in_one_line(text: &str) -> Error {
+    let mut lines = text.lines().map(str::trim);
+    let mut message = String::new();
+    for line in lines.by_ref().take_while(|line| !line.is_empty()) {
+        let line = line.strip_prefix("error: ").unwrap_or(line);
+        if !message.is_empty() {
+            message.push(' ');
+        }
+        message.push_str(line);
+    }
+    let tip = lines.find_map(|line| line.strip_prefix("tip: ").map(str::to_owned));
+    let hint = tip.unwrap_or_else(|| {
+        "`afterrun --help` lists the commands, `afterrun COMMAND --help` what each takes".into()
+    });
+    Error::new(ErrorKind::Usage, message).hint(hint)
 }
 
 fn ended(output: &Output, answer: Result<ExitCode>) -> ExitCode {

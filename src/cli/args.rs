@@ -226,6 +226,21 @@ pub(super) struct ArchiveArgs {
 }
 
 impl ArchiveArgs {
+    /// Limits are for bare archives: a run's are Agno's.
+    pub(super) fn refuse_limits_without_archive(&self) -> crate::Result<()> {
+        let limited = self
+            .max_bytes
+            .or(self.max_entries)
+            .or(self.max_manifest_bytes);
+        if self.archive.is_none() && limited.is_some() {
+            return Err(crate::Error::new(
+                crate::ErrorKind::Usage,
+                "Limits go with --archive FILE, not with a RUN",
+            ));
+        }
+        Ok(())
+    }
+
     pub(super) fn limits(&self) -> crate::Result<CheckpointLimits> {
         let default = CheckpointLimits::default();
         CheckpointLimits {

@@ -15,6 +15,7 @@ use crate::text::{grouped, human_bytes};
 
 /// `afterrun verify`; exits with the first failure's code.
 pub(super) async fn verify(context: &Context, args: &VerifyArgs) -> Result<ExitCode> {
+    args.archive.refuse_limits_without_archive()?;
     let watch = context.watch();
     let mut results: Vec<(Option<String>, Result<std::sync::Arc<Archive>>)> = Vec::new();
     if let Some(file) = &args.archive.archive {
