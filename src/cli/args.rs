@@ -66,7 +66,7 @@ pub(super) struct Global {
     pub store: Option<String>,
     /// Open runs as this agent; without it each run is opened as its own agent
     #[arg(long = "as", value_name = "AGENT", global = true)]
-    pub agent: Option<String>,
+    pub opening_as: Option<String>,
     /// The sessions table
     #[arg(
         long,

@@ -46,7 +46,7 @@ impl Context {
                 },
                 home: std::env::var_os("HOME").map(PathBuf::from),
             },
-            agent: global.agent,
+            agent: global.opening_as,
             output,
             runtime,
             cancel: CancellationToken::new(),
@@ -87,26 +87,29 @@ impl Context {
     /// A watch that Ctrl-C and SIGTERM cancel, so that what was begun is removed before we go; a
     /// second one ends us at once.
     pub(super) fn watch(&self) -> Watch {
+        use tokio::signal::unix::{SignalKind, signal};
+        // Taken over here and now: a signal that came a moment later would end us without a trace.
+        let runtime = self.runtime.enter();
+        let signals = (
+            signal(SignalKind::interrupt()),
+            signal(SignalKind::terminate()),
+        );
+        drop(runtime);
         let cancel = self.cancel.clone();
-        self.runtime.spawn(async move {
-            use tokio::signal::unix::{SignalKind, signal};
-            let (Ok(mut interrupt), Ok(mut terminate)) = (
-                signal(SignalKind::interrupt()),
-                signal(SignalKind::terminate()),
-            ) else {
-                return;
-            };
-            loop {
-                tokio::select! {
-                    _ = interrupt.recv() => {}
-                    _ = terminate.recv() => {}
+        if let (Ok(mut interrupt), Ok(mut terminate)) = signals {
+            self.runtime.spawn(async move {
+                loop {
+                    tokio::select! {
+                        _ = interrupt.recv() => {}
+                        _ = terminate.recv() => {}
+                    }
+                    if cancel.is_cancelled() {
+                        std::process::exit(130);
+                    }
+                    cancel.cancel();
                 }
-                if cancel.is_cancelled() {
-                    std::process::exit(130);
-                }
-                cancel.cancel();
-            }
-        });
+            });
+        }
         progress::watch(self.cancel.clone())
     }
 }

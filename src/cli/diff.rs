@@ -30,7 +30,13 @@ pub(super) async fn diff(context: &Context, args: &DiffArgs) -> Result<()> {
                 let bytes = path.as_bytes();
                 let bytes = bytes.strip_prefix(b"./").unwrap_or(bytes);
                 let bytes = bytes.strip_prefix(&root[..]).unwrap_or(bytes);
-                bytes.strip_suffix(b"/").unwrap_or(bytes).to_vec()
+                let bytes = bytes.strip_suffix(b"/").unwrap_or(bytes);
+                // The folder compared, by whatever name.
+                if bytes == b"." || bytes == diff.root {
+                    Vec::new()
+                } else {
+                    bytes.to_vec()
+                }
             })
             .collect();
         let named = |name: &[u8]| {
@@ -203,13 +209,16 @@ pub(super) async fn patch(context: &Context, args: &PatchArgs) -> Result<()> {
         Some(file) => {
             write_new(file, &patch)?;
             if output.json {
-                output.document(&json!({
-                    "run_id": target.run_id(),
-                    "file": file.to_string_lossy(),
-                    "bytes": patch.len(),
-                    "files": diff.files.len(),
-                    "base": {"kind": diff.base.kind(), "commit": diff.base.commit()},
-                }))
+                let mut object = Map::new();
+                object.insert("run_id".into(), json!(target.run_id()));
+                put_bytes(&mut object, "file", file.as_os_str().as_bytes());
+                object.insert("bytes".into(), patch.len().into());
+                object.insert("files".into(), diff.files.len().into());
+                object.insert(
+                    "base".into(),
+                    json!({"kind": diff.base.kind(), "commit": diff.base.commit()}),
+                );
+                output.document(&Value::Object(object))
             } else {
                 output.line(&format!(
                     "{}: {} against {}",

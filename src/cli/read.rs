@@ -169,8 +169,8 @@ pub(super) async fn cat(context: &Context, args: &ReadArgs) -> Result<()> {
         return target.archive.copy_content(entry, &mut *out);
     }
     let bytes = target.archive.content(entry, MAX_SHOWN)?;
-    for line in bytes.split(|b| *b == b'\n') {
-        output.line(&visible_line(line))?;
+    for line in bytes.split_inclusive(|b| *b == b'\n') {
+        output.line(&visible_line(line.strip_suffix(b"\n").unwrap_or(line)))?;
     }
     if entry.size() > MAX_SHOWN {
         output.note("only its beginning is shown; pipe it to see it whole");

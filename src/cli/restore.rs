@@ -185,9 +185,11 @@ pub(super) async fn fetch(context: &Context, args: &FetchArgs) -> Result<()> {
     .await?;
     let output = context.output();
     if output.json {
-        return output.document(
-            &json!({"run_id": id, "file": args.file.to_string_lossy(), "checkpoint": reference}),
-        );
+        let mut object = Map::new();
+        object.insert("run_id".into(), id.into());
+        put_bytes(&mut object, "file", args.file.as_os_str().as_bytes());
+        object.insert("checkpoint".into(), json!(reference));
+        return output.document(&Value::Object(object));
     }
     output.line(&format!(
         "{shown}: {} B, sha256 {}",
