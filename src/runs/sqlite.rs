@@ -138,7 +138,14 @@ impl SqliteRuns {
                 break;
             }
             let connection = self.connect("?mode=ro&immutable=1")?;
-            let answer = work(&connection, &mut Vec::new());
+            let mut notices = Vec::new();
+            if self.is_on_read_only_fs() {
+                notices.push(format!(
+                    "{} is on a read-only file system: opened as immutable",
+                    visible_path(&self.path)
+                ));
+            }
+            let answer = work(&connection, &mut notices);
             if self.look() == before {
                 return answer;
             }
@@ -154,6 +161,11 @@ impl SqliteRuns {
         )];
         let connection = self.connect("?mode=ro&immutable=1")?;
         work(&connection, &mut notices)
+    }
+
+    fn is_on_read_only_fs(&self) -> bool {
+        rustix::fs::statvfs(&self.path)
+            .is_ok_and(|fs| fs.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
     }
 
     /// Whether the failure is that of a WAL database whose side files cannot be made or opened.
