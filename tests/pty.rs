@@ -35,6 +35,13 @@ fn on_world(place: &Place, size: (u16, u16), more: &[&str]) -> Terminal {
     terminal
 }
 
+/// Waits until the run is open: the chain is through a moment before its files are there.
+#[track_caller]
+fn wait_open(terminal: &Terminal) {
+    terminal.wait_for("✔ archive");
+    terminal.wait_for("▾ workspace");
+}
+
 /// Opens a run by its id.
 fn open(terminal: &mut Terminal, run: &str) {
     terminal.keys(":");
@@ -171,7 +178,7 @@ fn as_from_the_command_line_refuses_too() {
     let refusal = format!("Run {} belongs to another agent", id::STORY2);
     terminal.wait("the refusal", |terminal| terminal.pane_has(RUNS, &refusal));
     open(&mut terminal, id::NOTES2);
-    terminal.wait_for("✔ archive");
+    wait_open(&terminal);
     terminal.wait("the refusal gone", |terminal| {
         !terminal.bottom_has(&refusal)
     });
@@ -293,7 +300,7 @@ fn a_restore_is_planned_and_then_done() {
         let place = Place::new();
         let mut terminal = on_world(&place, size, &[]);
         open(&mut terminal, id::PANTRY5);
-        terminal.wait_for("✔ archive");
+        wait_open(&terminal);
         terminal.keys("r");
         terminal.wait_for("Restore to a new directory");
         terminal.wait_for("./afterrun-ca7c120e");
@@ -367,7 +374,7 @@ fn stopped_restore(place: &Place, run: &str, keys: &str) -> Option<Terminal> {
     let mut terminal = Terminal::afterrun(place, WIDE, &args);
     terminal.wait_for("Look around");
     open(&mut terminal, run);
-    terminal.wait_for("✔ archive");
+    wait_open(&terminal);
     terminal.keys("r");
     terminal.wait_for("Restore to a new directory");
     terminal.keys("\x15out\r");
@@ -458,8 +465,9 @@ fn ctrl_z_goes_to_the_shell_and_fg_comes_back() {
     terminal.keys("fg\r");
     terminal.wait_for(EDIT);
     terminal.keys("q");
-    terminal.wait("the shell", |terminal| {
-        terminal.screen(|screen| !screen.alternate_screen())
+    terminal.wait("the shell's prompt", |terminal| {
+        let text = terminal.text();
+        text.trim_end().ends_with("\nprompt>") && text.contains("fg")
     });
     terminal.keys("echo code $?; exit\r");
     let ended = terminal.end();
@@ -587,7 +595,10 @@ fn hostile_rows_do_not_reach_the_terminal() {
     terminal.wait_for("title\\x1b]0;obeyed");
     terminal.wait_for("pwned\\x1b");
     open(&mut terminal, id::STORY2);
-    terminal.wait_for("✔ archive");
+    wait_open(&terminal);
+    terminal.wait("what the row's pin is", |terminal| {
+        terminal.bottom_has("the row's pin is used")
+    });
     terminal.keys("i");
     terminal.wait_for("obeyed\\x1b[2J");
     open(&mut terminal, id::RUNNING);
