@@ -98,6 +98,7 @@ pub async fn run(options: Options) -> Result<()> {
 
 fn first_state(options: Options, size: (u16, u16)) -> State {
     let labels = Labels {
+        default_store: options.runs.uses_default_store(),
         profile: options.profile,
         database: options.database,
         store: options.store,

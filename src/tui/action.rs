@@ -178,7 +178,7 @@ pub const TABLE: &[Action] = &[
     row(Id::Restore, Everywhere, &["r"], "restore", "restore to a new directory: plan first, then write"),
     row(Id::Patch, Everywhere, &["p"], "patch", "write the whole diff as a patch for git apply"),
     later(row(Id::Apply, Everywhere, &["a"], "apply", "apply the changes to a checkout of yours")),
-    row(Id::Copy, Everywhere, &["y"], "copy", "copy the command that opens this run"),
+    row(Id::Copy, Everywhere, &["y"], "copy", "copy a command that shows this"),
     later(row(Id::Editor, Everywhere, &["e"], "editor", "open the file in your editor")),
     row(Id::PreviousTurn, Everywhere, &["<"], "previous turn", "open the session's turn before"),
     row(Id::NextTurn, Everywhere, &[">"], "next turn", "open the session's next turn"),

@@ -21,6 +21,29 @@ pub fn clip(text: &str, width: usize) -> String {
     shown
 }
 
+/// [`clip`], but cut after a whole word where there is one.
+#[must_use]
+pub fn clip_words(text: &str, width: usize) -> String {
+    if columns(text) <= width {
+        return text.to_owned();
+    }
+    let cut = take(text, width.saturating_sub(1));
+    let next = text[cut.len()..].starts_with(' ');
+    match cut.rfind(' ').filter(|at| *at > 0 && !next) {
+        Some(at) => format!("{}…", cut[..at].trim_end_matches([' ', ',', ';', '('])),
+        None => clip(text, width),
+    }
+}
+
+/// The first of `forms`, longest first, that `width` columns hold; nothing where none does.
+#[must_use]
+pub fn first_form(forms: impl IntoIterator<Item = String>, width: usize) -> String {
+    let mut forms = forms.into_iter();
+    forms
+        .find(|form| columns(form) <= width)
+        .unwrap_or_default()
+}
+
 /// The end of `text` in at most `width` columns: of a path, that is the telling part.
 #[must_use]
 pub fn clip_start(text: &str, width: usize) -> String {
@@ -72,24 +95,42 @@ pub fn pad(text: &str, width: usize) -> String {
 /// `text` in lines of at most `width` columns, broken at spaces where there are any.
 #[must_use]
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    wrap_around(text, width, "")
+}
+
+/// [`wrap`], but words that hold `id` are broken where the line ends: an id is long, and whole on a
+/// line of its own it would leave most of the line before it empty.
+#[must_use]
+pub fn wrap_around(text: &str, width: usize, id: &str) -> Vec<String> {
+    /// Fewer columns of a broken word say nothing.
+    const PIECE: usize = 4;
     let width = width.max(1);
     let mut lines = Vec::new();
     let mut line = String::new();
     for word in text.split(' ') {
         let gap = usize::from(!line.is_empty());
-        if columns(&line) + gap + columns(word) <= width {
-            if gap == 1 {
-                line.push(' ');
-            }
-            line.push_str(word);
-            continue;
-        }
-        if !line.is_empty() {
-            lines.push(std::mem::take(&mut line));
-        }
+        let room = width.saturating_sub(columns(&line) + gap);
         let mut rest = word;
-        while columns(rest) > width {
+        if columns(word) > room {
+            let breaks = columns(word) > width || (!id.is_empty() && word.contains(id));
+            if gap == 1 && breaks && room >= PIECE {
+                let head = take(rest, room);
+                line.push(' ');
+                line.push_str(head);
+                rest = &rest[head.len()..];
+            }
+            if !line.is_empty() {
+                lines.push(std::mem::take(&mut line));
+            }
+        } else if gap == 1 {
+            line.push(' ');
+        }
+        // Not by the columns of all that is left: a hostile word is megabytes long.
+        loop {
             let head = take(rest, width);
+            if head.len() == rest.len() {
+                break;
+            }
             // A character wider than the line still has to go somewhere.
             let cut = if head.is_empty() {
                 rest.chars().next().map_or(rest.len(), char::len_utf8)
@@ -110,7 +151,12 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
 /// [`wrap`], but at most `limit` lines, the last one ending in `…` when there were more.
 #[must_use]
 pub fn wrap_at_most(text: &str, width: usize, limit: usize) -> Vec<String> {
-    let mut lines = wrap(text, width);
+    at_most(wrap(text, width), width, limit)
+}
+
+/// The first `limit` of `lines`, the last one ending in `…` when there were more.
+#[must_use]
+pub fn at_most(mut lines: Vec<String>, width: usize, limit: usize) -> Vec<String> {
     if lines.len() > limit {
         lines.truncate(limit);
         if let Some(last) = lines.last_mut() {
@@ -157,6 +203,22 @@ mod tests {
         assert_eq!(wrap("aa bb ccccccc d", 5), ["aa bb", "ccccc", "cc d"]);
         assert_eq!(wrap_at_most("aa bb cc", 2, 2), ["aa", "b…"]);
         assert_eq!(wrap("", 5), [""]);
+        assert_eq!(clip_words("one two three", 9), "one two…");
+        assert_eq!(clip_words("one two three", 7), "one…");
+        assert_eq!(clip_words("onetwothree", 7), "onetwo…");
         assert_eq!(age(100, Some(40)), "1m");
+    }
+
+    #[test]
+    fn breaks_ids_and_leaves_words_whole() {
+        let (text, id) = ("Run 3f0c-11aa-99 is RUNNING, not COMPLETED", "3f0c-11aa-99");
+        assert_eq!(
+            wrap_around(text, 14, id),
+            ["Run 3f0c-11aa-", "99 is RUNNING,", "not COMPLETED"]
+        );
+        assert_eq!(wrap(text, 14)[..2], ["Run", "3f0c-11aa-99"]);
+        assert_eq!(wrap(&"x".repeat(4_000_000), 100).len(), 40_000);
+        // A word that no line holds fills the line that it begins on.
+        assert_eq!(wrap("a 0123456789", 8), ["a 012345", "6789"]);
     }
 }

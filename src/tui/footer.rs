@@ -5,6 +5,7 @@ use super::action::{Id, action};
 use super::fit;
 use super::state::{Overlay, Pane, PromptKind, State, View, toned_width};
 use super::theme::{Tone, Toned};
+use super::update::why_not;
 use crate::progress::Stage;
 use crate::text::{grouped, human_bytes};
 
@@ -16,7 +17,7 @@ const MESSAGE_LINES: usize = 4;
 pub fn lines(state: &State, width: usize) -> Vec<Toned> {
     let mut first = chain(state, width);
     let used = toned_width(&first);
-    let message = message(state);
+    let message = message(state, width);
     let typed = typing(state);
     if let Some((tone, text)) = &message
         && typed.is_none()
@@ -78,9 +79,9 @@ fn chain(state: &State, width: usize) -> Toned {
 }
 
 /// What there is to say, the most pressing first.
-fn message(state: &State) -> Option<(Tone, String)> {
+fn message(state: &State, width: usize) -> Option<(Tone, String)> {
     if let Some(note) = state.note.as_ref().filter(|note| !note.stays) {
-        return Some((note.tone, note.text.clone()));
+        return Some((note.tone, note.said(width)));
     }
     if let Some(restoring) = &state.restoring
         && let Some(progress) = restoring.progress
@@ -103,7 +104,7 @@ fn message(state: &State) -> Option<(Tone, String)> {
         return None;
     }
     if let Some(note) = &state.note {
-        return Some((note.tone, note.text.clone()));
+        return Some((note.tone, note.said(width)));
     }
     match (&state.opening, &state.refusal) {
         (None, Some(refusal)) => Some((Tone::Bad, refusal.failure.message.clone())),
@@ -164,8 +165,10 @@ fn hints(state: &State, width: usize) -> Toned {
     if state.at_work() {
         ids = vec![Id::Back];
     }
-    let ready = state.opened.is_some();
-    ids.retain(|id| ready || !matches!(id, Id::Restore | Id::Base));
+    if state.refusal.is_some() && state.focus != Pane::Runs && !state.at_work() {
+        ids = vec![Id::ViewInfo, Id::Palette];
+    }
+    ids.retain(|id| why_not(state, *id).is_none());
     ids.push(Id::Help);
     loop {
         let mut line = Toned::new();

@@ -309,7 +309,7 @@ pub enum Answer {
     /// To [`Request::Resolve`].
     Resolved(Result<Resolved, Failure>),
     /// To [`Request::Lookup`].
-    Found(Vec<String>),
+    Found(Result<Vec<String>, Failure>),
     /// To [`Request::Turn`]; why there is none, else.
     Turn(Result<String, Failure>),
     /// The job died of a defect of ours.

@@ -67,6 +67,15 @@ pub fn frame(
     )
 }
 
+/// Columns of a page, its frame included, where the screen has them.
+const PAGE: u16 = 84;
+
+/// Columns that the lines of a page have on a screen of `screen` columns.
+#[must_use]
+pub fn page_width(screen: u16) -> usize {
+    usize::from(PAGE.min(screen.saturating_sub(4)).saturating_sub(4))
+}
+
 /// The furthest that the page `open` scrolls.
 #[must_use]
 pub fn last_top(state: &State, open: &Overlay) -> usize {
@@ -94,7 +103,7 @@ fn page(
     } else {
         format!("{title}· esc closes ")
     };
-    let body = frame(&title, 84, height, theme, areas, buffer);
+    let body = frame(&title, PAGE, height, theme, areas, buffer);
     for (row, line) in body.rows().zip(lines.into_iter().skip(top)) {
         put(theme, line, row, buffer);
     }

@@ -23,6 +23,7 @@ pub use overlay::{Overlay, Palette, PaletteItem, Prompt, PromptKind};
 pub use runs::{Inline, Item, Node, Row, RunsPane};
 pub use tree::{FileNode, FileTree, Marks, NodeKind, ROOT};
 
+use super::fit;
 use super::keymap::Keymap;
 use super::layout::Areas;
 use super::message::{Compared, Slot};
@@ -91,6 +92,8 @@ pub struct Labels {
     pub database: String,
     /// The store, its secrets masked.
     pub store: String,
+    /// Whether that is Agno's default, which no flag named.
+    pub default_store: bool,
 }
 
 /// A run that is being opened.
@@ -158,6 +161,9 @@ pub struct Restoring {
     pub progress: Option<Progress>,
 }
 
+/// Below this many columns a remark takes one line, so that the panes keep theirs.
+const NARROW: usize = 100;
+
 /// A line below the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
@@ -167,6 +173,40 @@ pub struct Note {
     pub text: String,
     /// Whether it stays until something replaces it, and not just until the next key.
     pub stays: bool,
+    /// How it is said where all of it does not fit on a line.
+    pub shorter: Option<Shorter>,
+}
+
+/// A remark on a path, in the parts that are shortened: the path's start first, then the remark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shorter {
+    /// The path, safe to show.
+    pub path: String,
+    /// What is remarked.
+    pub remark: String,
+    /// What stands at the end whatever the width.
+    pub end: String,
+}
+
+impl Note {
+    /// What it says in `width` columns: on a narrow screen in one line, where it has a shorter form.
+    #[must_use]
+    pub fn said(&self, width: usize) -> String {
+        let Some(Shorter { path, remark, end }) = &self.shorter else {
+            return self.text.clone();
+        };
+        let lines = if width < NARROW { 1 } else { 2 };
+        if fit::wrap(&self.text, width).len() <= lines {
+            return self.text.clone();
+        }
+        let room = width.saturating_sub("! ".len() + ": ".len() + fit::columns(end));
+        let path = fit::clip_start(
+            path,
+            room.saturating_sub(fit::columns(remark)).max(room * 2 / 3),
+        );
+        let rest = room.saturating_sub(fit::columns(&path));
+        format!("! {path}: {}{end}", fit::clip_words(remark, rest))
+    }
 }
 
 /// What was started and how it ended.
@@ -312,6 +352,7 @@ impl State {
             tone,
             text: text.into(),
             stays: false,
+            shorter: None,
         });
     }
 
@@ -321,6 +362,7 @@ impl State {
             tone,
             text: text.into(),
             stays: true,
+            shorter: None,
         });
     }
 

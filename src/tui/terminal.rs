@@ -2,6 +2,7 @@
 //! given back as it was found.
 
 use std::io::{Stdout, Write, stdout};
+use std::mem::ManuallyDrop;
 use std::panic::{self, PanicHookInfo};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,7 +35,9 @@ type Hook = Arc<dyn Fn(&PanicHookInfo<'_>) + Send + Sync>;
 
 /// The terminal while it is ours; dropping it gives it back.
 pub struct Screen {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    /// Never dropped: ratatui would print to the terminal once more, and a terminal that is gone (the
+    /// ssh line dropped) would make that a panic, past everything that still has to be cleaned up.
+    terminal: ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>,
     mouse: bool,
     hook: Option<Hook>,
 }
@@ -70,7 +73,7 @@ impl Screen {
         let hook = Some(before);
         // From here on, dropping the guard undoes whatever has been done.
         let backend = CrosstermBackend::new(stdout());
-        let terminal = Terminal::new(backend).map_err(failed)?;
+        let terminal = ManuallyDrop::new(Terminal::new(backend).map_err(failed)?);
         let mut screen = Self {
             terminal,
             mouse,
@@ -219,8 +222,8 @@ mod tests {
     #[test]
     fn copies_printable_text_only() {
         assert_eq!(
-            osc52("afterrun open x").expect("plain"),
-            "\x1b]52;c;YWZ0ZXJydW4gb3BlbiB4\x07"
+            osc52("afterrun show x").expect("plain"),
+            "\x1b]52;c;YWZ0ZXJydW4gc2hvdyB4\x07"
         );
         assert!(osc52("a\x1b[2J").is_err());
         assert!(osc52(&"x".repeat(COPY_AT_MOST + 1)).is_err());

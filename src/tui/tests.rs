@@ -4,4 +4,5 @@ mod keys;
 mod lists;
 mod sanitising;
 mod screens;
+mod words;
 mod world;

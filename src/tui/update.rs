@@ -3,6 +3,7 @@
 
 mod answers;
 mod content;
+mod copy;
 mod enabled;
 mod files;
 mod mouse;
@@ -150,7 +151,7 @@ pub(super) fn act(state: &mut State, out: &mut Vec<Effect>, id: Id) {
         }
         Id::Restore => prompt::ask_restore(state),
         Id::Patch => prompt::ask_patch(state),
-        Id::Copy => copy(state, out),
+        Id::Copy => copy::copy(state, out),
         Id::PreviousTurn | Id::NextTurn => {
             let run_id = state
                 .current
@@ -265,35 +266,6 @@ fn back(state: &mut State, out: &mut Vec<Effect>) {
         Pane::Files => state.focus = Pane::Runs,
         Pane::Runs => state.say(Tone::Dim, "nothing to go back to; q quits"),
     }
-}
-
-fn copy(state: &mut State, out: &mut Vec<Effect>) {
-    let run_id = match (&state.opened, state.runs.selected()) {
-        (Some(run), _) => run.row.run_id.clone(),
-        (None, Some(run)) => run.run_id.clone(),
-        (None, None) => return,
-    };
-    if visible(&run_id) != run_id {
-        state.say(
-            Tone::Warn,
-            "not copied: the run's id holds characters that a shell would not take as they look",
-        );
-        return;
-    }
-    let plain = !run_id.is_empty()
-        && run_id
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"-_.:@/".contains(&b))
-        && !run_id.starts_with('-');
-    let quoted = if plain {
-        run_id
-    } else {
-        format!("'{}'", run_id.replace('\'', r"'\''"))
-    };
-    let gap = if quoted.starts_with("'-") { "-- " } else { "" };
-    let command = format!("afterrun open {gap}{quoted}");
-    state.say(Tone::Good, format!("copied: {command}"));
-    out.push(Effect::Copy(command));
 }
 
 /// What follows from whatever just changed: rows for the width, cursors in view, content in step.

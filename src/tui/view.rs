@@ -179,6 +179,12 @@ fn headline(state: &State, width: usize) -> Toned {
     line
 }
 
+/// Columns that the right part of a pane's title may take beside `left`.
+#[must_use]
+pub fn title_room(left: &Toned, pane: usize) -> usize {
+    pane.saturating_sub(2 + toned_width(left) + 1)
+}
+
 fn pane_title(
     state: &State,
     theme: Theme,

@@ -24,6 +24,8 @@ const PAGE: u32 = 200;
 pub(crate) const PREFIX: usize = 8;
 /// Ids that the palette offers.
 const OFFERED: u32 = 8;
+/// Characters of a title that are kept: it may be a whole prompt, and every frame looks at it.
+const TITLE: usize = 1_000;
 /// How much of the manifest's state is shown.
 const STATE: usize = 400;
 
@@ -31,9 +33,20 @@ const STATE: usize = 400;
 pub(super) async fn carry_out(context: Context, request: Request, agreed: oneshot::Receiver<()>) {
     let database = context.runs.database();
     let answer = match request {
-        Request::Agents => Answer::Agents(database.agents().await.map_err(Into::into)),
+        Request::Agents => {
+            let mut agents = database.agents().await;
+            for agent in agents.iter_mut().flatten() {
+                agent.name.iter_mut().for_each(cut);
+            }
+            Answer::Agents(agents.map_err(Into::into))
+        }
         Request::Page { filter, after, how } => {
-            let page = database.page(&filter, PAGE, after).await;
+            let mut page = database.page(&filter, PAGE, after).await;
+            if let Ok(page) = &mut page {
+                page.sessions
+                    .values_mut()
+                    .for_each(|session| cut(&mut session.title));
+            }
             Answer::Page(how, page.map_err(Into::into))
         }
         Request::Open { run_id, opening_as } => {
@@ -68,19 +81,22 @@ pub(super) async fn carry_out(context: Context, request: Request, agreed: onesho
             Answer::Resolved(resolve(&context, text, otherwise).await.map_err(Into::into))
         }
         Request::Lookup { prefix } => {
-            // A failing lookup offers nothing; opening will say what is wrong.
-            Answer::Found(
-                database
-                    .with_prefix(&prefix, OFFERED)
-                    .await
-                    .unwrap_or_default(),
-            )
+            let found = database.with_prefix(&prefix, OFFERED).await;
+            Answer::Found(found.map_err(Into::into))
         }
         Request::Turn { run_id, forward } => {
             Answer::Turn(turn(&context, &run_id, forward).await.map_err(Into::into))
         }
     };
     context.answer(answer);
+}
+
+/// Cuts a title or a name to what is kept of it.
+fn cut(title: &mut String) {
+    if let Some((end, _)) = title.char_indices().nth(TITLE) {
+        title.truncate(end);
+        title.push('…');
+    }
 }
 
 fn gone() -> Error {

@@ -2,13 +2,20 @@
 
 use crate::tui::action::{Scope, TABLE};
 use crate::tui::fit;
+use crate::tui::overlays::page_width;
 use crate::tui::state::State;
 use crate::tui::theme::{Tone, Toned};
 use crate::tui::update::why_not;
 
+/// Columns before what a key does.
+const INDENT: usize = 19;
+/// Lines that one key may take.
+const AT_MOST: usize = 3;
+
 /// The lines of the page.
 #[must_use]
 pub fn lines(state: &State) -> Vec<Toned> {
+    let width = page_width(state.size.0).saturating_sub(INDENT).max(8);
     let mut lines = Vec::new();
     for scope in Scope::ALL {
         if !lines.is_empty() {
@@ -25,18 +32,16 @@ pub fn lines(state: &State) -> Vec<Toned> {
             } else {
                 Tone::Plain
             };
-            let mut line = vec![
-                (
-                    Tone::Accent,
-                    format!("  {} ", fit::pad(&action.keys.join(" "), 16)),
-                ),
-                (tone, action.doc.to_owned()),
-            ];
-            if let Some(why) = why {
-                line[0].0 = Tone::Dim;
-                line.push((Tone::Dim, format!(" — {why}")));
-            }
-            lines.push(line);
+            let keys = format!("  {} ", fit::pad(&action.keys.join(" "), INDENT - 3));
+            let (key_tone, text) = match why {
+                Some(why) => (Tone::Dim, format!("{} — {why}", action.doc)),
+                None => (Tone::Accent, action.doc.to_owned()),
+            };
+            let text = fit::wrap_at_most(&text, width, AT_MOST).into_iter();
+            lines.extend(text.enumerate().map(|(index, text)| match index {
+                0 => vec![(key_tone, keys.clone()), (tone, text)],
+                _ => vec![(tone, format!("{:INDENT$}{text}", ""))],
+            }));
         }
     }
     lines

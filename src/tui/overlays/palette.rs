@@ -28,14 +28,12 @@ pub fn draw(palette: &Palette, theme: Theme, areas: &Areas, buffer: &mut Buffer)
     lines.next();
     let text = palette.input.value().trim();
     if palette.items.is_empty() {
+        let (tone, line) = match &palette.refusal {
+            Some(refusal) => (Tone::Bad, format!("✖ {refusal}")),
+            None => (Tone::Dim, format!("enter opens the run {}", visible(text))),
+        };
         if let Some(row) = lines.next() {
-            let line = format!("enter opens the run {}", visible(text));
-            put(
-                theme,
-                vec![(Tone::Dim, fit::clip(&line, width))],
-                row,
-                buffer,
-            );
+            put(theme, vec![(tone, fit::clip(&line, width))], row, buffer);
         }
         return;
     }
@@ -101,7 +99,7 @@ fn line(item: &PaletteItem, width: usize) -> Toned {
                     },
                     keys,
                 ),
-                (Tone::Dim, fit::clip(&doc, width.saturating_sub(24))),
+                (Tone::Dim, fit::clip_words(&doc, width.saturating_sub(24))),
             ]
         }
     }

@@ -10,11 +10,11 @@ use crate::tui::state::{
 };
 use crate::tui::theme::{Theme, Tone, Toned};
 use crate::tui::tree::{self, TreeRow};
-use crate::tui::view::put;
+use crate::tui::view::{put, title_room};
 
 /// The title, and how many files changed.
 #[must_use]
-pub fn title(state: &State, _width: usize) -> (Toned, Toned) {
+pub fn title(state: &State, width: usize) -> (Toned, Toned) {
     let mut left = vec![(Tone::Strong, "2 Files".to_owned())];
     if state.tree().is_none() {
         return (left, Toned::new());
@@ -25,18 +25,27 @@ pub fn title(state: &State, _width: usize) -> (Toned, Toned) {
     if !state.files.text.is_empty() {
         left.push((Tone::Warn, format!("  /{}", visible(&state.files.text))));
     }
-    let right = match state.compared() {
+    let forms = match state.compared() {
         Some(compared) => {
-            let mut text = format!("{} changed", grouped(compared.files.len() as u64));
+            let changed = grouped(compared.files.len() as u64);
+            let mut forms = Vec::new();
             if compared.ignored > 0 {
-                text.push_str(&format!(" · {} ignored", grouped(compared.ignored)));
+                let ignored = grouped(compared.ignored);
+                forms.push(format!("{changed} changed · {ignored} ignored"));
+                forms.push(format!("{changed} changed · {ignored} ign."));
+                forms.push(format!("{changed} ch. · {ignored} ign."));
             }
-            text
+            forms.push(format!("{changed} changed"));
+            forms.push(format!("{changed} ch."));
+            forms.push(changed);
+            forms
         }
-        None => state.tree().map_or(String::new(), |tree| {
-            format!("{} entries", grouped(tree.entries))
+        None => state.tree().map_or_else(Vec::new, |tree| {
+            let entries = grouped(tree.entries);
+            vec![format!("{entries} entries"), entries]
         }),
     };
+    let right = fit::first_form(forms, title_room(&left, width));
     (left, vec![(Tone::Dim, right)])
 }
 

@@ -10,11 +10,11 @@ use crate::tui::message::Slot;
 use crate::tui::state::{Item, Pane, Row, State};
 use crate::tui::theme::{Theme, Tone, Toned};
 use crate::tui::tree::{self, TreeRow};
-use crate::tui::view::put;
+use crate::tui::view::{put, title_room};
 
 /// The title, and how much of the list is loaded.
 #[must_use]
-pub fn title(state: &State, _width: usize) -> (Toned, Toned) {
+pub fn title(state: &State, width: usize) -> (Toned, Toned) {
     let runs = &state.runs;
     let mut left = vec![(Tone::Strong, "1 Runs".to_owned())];
     if let Some(status) = &runs.status {
@@ -24,7 +24,7 @@ pub fn title(state: &State, _width: usize) -> (Toned, Toned) {
         left.push((Tone::Warn, format!("  /{}", visible(&runs.text))));
     }
     let loaded = grouped(runs.runs.len() as u64);
-    let right = match (runs.next.is_some(), runs.total()) {
+    let whole = match (runs.next.is_some(), runs.total()) {
         _ if !runs.loaded => "reading…".into(),
         (true, Some(total)) => format!("{loaded} of {}, more below", grouped(total)),
         (true, None) => format!("{loaded}, more below"),
@@ -32,8 +32,14 @@ pub fn title(state: &State, _width: usize) -> (Toned, Toned) {
         (false, Some(total)) if total != runs.runs.len() as u64 => {
             format!("{loaded} of {}", grouped(total))
         }
-        (false, _) => loaded,
+        (false, _) => loaded.clone(),
     };
+    let shorter = match (runs.next.is_some(), runs.total()) {
+        (true, Some(total)) => format!("{loaded} of {}", grouped(total)),
+        (true, None) => format!("{loaded}+"),
+        _ => loaded,
+    };
+    let right = fit::first_form([whole, shorter], title_room(&left, width));
     (left, vec![(Tone::Dim, right)])
 }
 

@@ -10,11 +10,20 @@ use crate::tui::theme::{Tone, Toned};
 
 /// Commits, stashes and notices listed; an agent can make any number of them.
 const LISTED: usize = 500;
-/// Characters of a run's input that are shown.
-const INPUT: usize = 2_000;
+/// Characters of a text that are shown.
+const SHOWN: usize = 2_000;
 
 fn heading(text: &str) -> Toned {
     vec![(Tone::Accent, text.to_owned())]
+}
+
+/// The start of a text from outside, safe to show; a row may hold megabytes of it.
+fn shown(text: &str) -> String {
+    let cut = text.char_indices().nth(SHOWN).map(|(end, _)| end);
+    match cut {
+        Some(end) => format!("{}…", visible(&text[..end])),
+        None => visible(text).into_owned(),
+    }
 }
 
 fn field(name: &str, value: impl Into<String>) -> Toned {
@@ -95,27 +104,27 @@ fn entries(count: u64) -> String {
 
 fn run(lines: &mut Vec<Toned>, state: &State, row: &RunRow) {
     lines.push(heading("Run"));
-    lines.push(field("run", visible(&row.run_id)));
+    lines.push(field("run", shown(&row.run_id)));
     if let Some(turn) = row.turn() {
         lines.push(field("turn", turn.to_string()));
     }
     let session = state.runs.sessions.get(&row.session_id);
     if let Some(session) = session.filter(|session| session.title != row.session_id) {
-        lines.push(field("session", visible(&session.title)));
+        lines.push(field("session", shown(&session.title)));
     }
-    lines.push(field("session id", visible(&row.session_id)));
-    let agent = row.agent_id.as_deref().map_or("none".into(), visible);
+    lines.push(field("session id", shown(&row.session_id)));
+    let agent = row.agent_id.as_deref().map_or("none".into(), shown);
     match row.agent_name() {
         Some(name) if Some(name) != row.agent_id.as_deref() => {
-            lines.push(field("agent", format!("{agent}  {}", visible(name))));
+            lines.push(field("agent", format!("{agent}  {}", shown(name))));
         }
         _ => lines.push(field("agent", agent)),
     }
     if let Some(user) = &row.user_id {
-        lines.push(field("user", visible(user)));
+        lines.push(field("user", shown(user)));
     }
     if let Some(kind) = &row.run_type {
-        lines.push(field("type", visible(kind)));
+        lines.push(field("type", shown(kind)));
     }
     let status = row.effective_status();
     let status = if status.is_empty() {
@@ -123,7 +132,7 @@ fn run(lines: &mut Vec<Toned>, state: &State, row: &RunRow) {
     } else {
         status
     };
-    lines.push(field("status", visible(&status)));
+    lines.push(field("status", shown(&status)));
     for (name, at) in [("created", row.created_at), ("updated", row.updated_at)] {
         if let Some(at) = at {
             let time = jiff::Timestamp::from_second(at)
@@ -135,22 +144,20 @@ fn run(lines: &mut Vec<Toned>, state: &State, row: &RunRow) {
         }
     }
     if let Some(input) = row.input() {
-        let start: String = input.chars().take(INPUT).collect();
-        let more = if start.len() < input.len() { "…" } else { "" };
-        lines.push(field("input", format!("{}{more}", visible(&start))));
+        lines.push(field("input", shown(input)));
     }
     if let RunData::Unreadable(why) = &row.data {
         lines.push(vec![
             (Tone::Bad, "  ✖ damaged: ".into()),
-            (Tone::Plain, visible(why).into_owned()),
+            (Tone::Plain, shown(why)),
         ]);
     }
     if let Some(pin) = row.repository() {
-        lines.push(field("repository", visible(&pin.url)));
+        lines.push(field("repository", shown(&pin.url)));
         if let Some(branch) = &pin.branch {
-            lines.push(field("branch", visible(branch)));
+            lines.push(field("branch", shown(branch)));
         }
-        lines.push(field("pin", visible(&pin.commit)));
+        lines.push(field("pin", shown(&pin.commit)));
     }
     lines.push(Vec::new());
 }

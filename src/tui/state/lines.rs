@@ -21,8 +21,8 @@ pub enum Lines<'a> {
     Text(&'a [String], bool),
     /// Bytes.
     Hex(&'a [u8], bool),
-    /// The whole diff as a list of files, under a heading.
-    Summary(&'a Compared, String),
+    /// The whole diff as a list of files, under a heading and above a hint.
+    Summary(&'a Compared, String, Vec<String>),
     /// Made for this once.
     Made(Vec<Toned>),
 }
@@ -37,7 +37,7 @@ impl Lines<'_> {
             Self::Patch(patch) => patch.rows.len() + 1,
             Self::Text(lines, more) => lines.len() + usize::from(*more),
             Self::Hex(bytes, more) => bytes.len().div_ceil(HEX_WIDTH) + usize::from(*more),
-            Self::Summary(compared, _) => compared.files.len() + 3,
+            Self::Summary(compared, _, hint) => compared.files.len() + 2 + hint.len(),
             Self::Made(lines) => lines.len(),
         }
     }
@@ -77,14 +77,15 @@ impl Lines<'_> {
                 None if *more => cut(),
                 None => Vec::new(),
             },
-            Self::Summary(compared, heading) => match index.checked_sub(1) {
+            Self::Summary(compared, heading, hint) => match index.checked_sub(1) {
                 None => vec![(Tone::Strong, heading.clone())],
                 Some(file) => match compared.files.get(file) {
                     Some(file) => summary_line(file),
-                    None if file > compared.files.len() => said(
-                        "} goes to the first of them, enter in Files to the one under the cursor.",
-                    ),
-                    None => Toned::new(),
+                    // After an empty line.
+                    None => (file - compared.files.len())
+                        .checked_sub(1)
+                        .and_then(|line| hint.get(line))
+                        .map_or_else(Toned::new, said),
                 },
             },
             Self::Made(lines) => lines.get(index).cloned().unwrap_or_default(),
@@ -317,7 +318,10 @@ fn diff_lines<'a>(state: &'a State, tree: &FileTree) -> Lines<'a> {
             lines.push(said("f shows its content."));
             Lines::Made(lines)
         }
-        _ => summary(compared),
+        _ => summary(
+            compared,
+            usize::from(state.areas().body(Pane::Content).width),
+        ),
     }
 }
 
@@ -336,7 +340,7 @@ fn unchanged(path: &[u8], root: &[u8], base: &str) -> String {
 }
 
 /// The whole diff as a list of files.
-fn summary(compared: &Compared) -> Lines<'_> {
+fn summary(compared: &Compared, width: usize) -> Lines<'_> {
     if compared.files.is_empty() {
         let nothing = format!("Nothing changed against {}.", compared.base);
         let mut lines = vec![vec![(Tone::Strong, nothing)]];
@@ -352,7 +356,8 @@ fn summary(compared: &Compared) -> Lines<'_> {
     if compared.ignored > 0 {
         let _ = write!(heading, " · {} ignored", grouped(compared.ignored));
     }
-    Lines::Summary(compared, heading)
+    let hint = "} goes to the first of them, enter in Files to the one under the cursor.";
+    Lines::Summary(compared, heading, fit::wrap(hint, width))
 }
 
 fn summary_line(file: &FileChange) -> Toned {

@@ -70,6 +70,10 @@ pub struct Palette {
     pub found: Vec<String>,
     /// What is offered.
     pub items: Vec<PaletteItem>,
+    /// What was looked up last.
+    pub asked: String,
+    /// Why what is typed is no run's id, once that is known.
+    pub refusal: Option<String>,
     /// The entry that was moved to; `None` while `enter` takes what was typed.
     pub chosen: Option<usize>,
 }

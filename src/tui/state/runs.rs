@@ -341,7 +341,9 @@ impl RunsPane {
             None => (0, 0),
         };
         let room = width.saturating_sub(depth * 2 + 4).max(8);
-        let lines = fit::wrap_at_most(&visible(inline.message), room, 6);
+        let id = visible(inline.run_id);
+        let lines = fit::wrap_around(&visible(inline.message), room, &id);
+        let lines = fit::at_most(lines, room, 6);
         let notes = lines.into_iter().enumerate().map(|(index, line)| Row {
             depth,
             item: Item::Note(format!("  {} {line}", if index == 0 { "└" } else { " " })),

@@ -139,6 +139,7 @@ impl App {
             profile: None,
             database: "postgresql://app@db/agno".into(),
             store: "s3://checkpoints".into(),
+            default_store: false,
         };
         let state = State::new(labels, None, (width, height), NOW * 1000);
         let mut app = Self {

@@ -63,13 +63,13 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
         Answer::Resolved(Ok(Resolved::Action(id))) => super::act(state, out, id),
         Answer::Resolved(Ok(Resolved::Several(found))) => several(state, found),
         Answer::Resolved(Err(failure)) => state.report(Tone::Bad, with_hint(&failure)),
-        Answer::Found(found) => {
-            if let Some(Overlay::Palette(mut palette)) = state.overlay.take() {
-                palette.found = found;
-                super::palette::offer(state, &mut palette);
+        Answer::Found(found) => match state.overlay.take() {
+            Some(Overlay::Palette(mut palette)) => {
+                super::palette::found(state, &mut palette, found);
                 state.overlay = Some(Overlay::Palette(palette));
             }
-        }
+            other => state.overlay = other,
+        },
         Answer::Turn(Ok(run_id)) => open::open(state, out, run_id),
         Answer::Turn(Err(failure)) => state.say(Tone::Warn, failure.message),
         Answer::Crashed(slot) => crashed(state, number, slot),

@@ -10,6 +10,10 @@ pub fn why_not(state: &State, id: Id) -> Option<String> {
     if action(id).later {
         return Some("not in this version yet".into());
     }
+    // A refusal stands where the diff was.
+    if let (Some(refusal), true) = (&state.refusal, is_of_diff(id)) {
+        return Some(refusal.failure.message.clone());
+    }
     let open_first = || Some("open a run first (enter on it)".to_owned());
     match id {
         Id::Restore => match (&state.refusal, &state.opened) {
@@ -73,4 +77,18 @@ pub fn why_not(state: &State, id: Id) -> Option<String> {
             .then(|| "no status to filter by".into()),
         _ => None,
     }
+}
+
+/// Whether `id` moves in the diff, or changes how it is shown.
+fn is_of_diff(id: Id) -> bool {
+    matches!(
+        id,
+        Id::NextHunk
+            | Id::PreviousHunk
+            | Id::NextFile
+            | Id::PreviousFile
+            | Id::Whitespace
+            | Id::MoreContext
+            | Id::LessContext
+    )
 }

@@ -7,12 +7,12 @@ use super::{files, job_began, request, stop};
 use crate::ErrorKind;
 use crate::checkpoint::CheckpointRef;
 use crate::progress::{Progress, Stage};
-use crate::review::BaseChoice;
+use crate::review::{BaseChoice, Notice};
 use crate::runs::{RunRow, gate};
-use crate::text::visible;
+use crate::text::{visible, visible_bytes};
 use crate::tui::message::{Compared, Effect, Request, Slot, Verified};
 use crate::tui::state::{
-    Chain, Comparison, Failure, FileTree, Opened, OpeningRun, Pane, Refusal, State,
+    Chain, Comparison, Failure, FileTree, Opened, OpeningRun, Pane, Refusal, Shorter, State,
 };
 use crate::tui::theme::Tone;
 
@@ -125,8 +125,7 @@ pub(super) fn refused(state: &mut State, number: u64, failure: Failure, row: Opt
         state.opened = None;
         state.content.turn_page();
     }
-    let agent = row.as_ref().and_then(|row| row.agent_id.as_deref());
-    let failure = with_way_out(failure, agent);
+    let failure = with_way_out(state, failure, row.as_deref());
     state.refusal = Some(Refusal {
         run_id: opening.run_id,
         failure,
@@ -136,44 +135,86 @@ pub(super) fn refused(state: &mut State, number: u64, failure: Failure, row: Opt
     files::rebuild(state);
 }
 
-/// What to do about a refusal, in keys of this screen; the library's own step where there is none.
-fn with_way_out(mut failure: Failure, agent: Option<&str>) -> Failure {
-    let hint = match (failure.kind, agent) {
-        (ErrorKind::NotFound, _) => {
-            "press / in the runs to look for it, or R to read the list again"
+/// What to do about a refusal, in keys of this screen and only where they lead somewhere; the
+/// library's own step where there is none.
+fn with_way_out(state: &State, mut failure: Failure, row: Option<&RunRow>) -> Failure {
+    let (earlier, later) = row.map_or((false, false), |row| neighbours(state, row));
+    let before = |text| earlier.then_some(text);
+    let after = |text| later.then_some(text);
+    let hint = match failure.kind {
+        ErrorKind::NotFound => {
+            vec![Some(
+                "press / in the runs to look for it, or R to read the list again",
+            )]
         }
-        (ErrorKind::Foreign, Some(agent)) => {
-            let agent = visible(agent);
-            let text = format!(
-                "it is a run of {agent}: press A and type that name, or nothing to open each run as its own agent"
-            );
-            failure.hint = Some(text);
+        ErrorKind::Foreign => {
+            let agent = row.and_then(|row| row.agent_id.as_deref());
+            if let Some(agent) = agent.map(visible) {
+                failure.hint = Some(format!(
+                    "it is a run of {agent}: press A and type that name, or nothing to open each run as its own agent"
+                ));
+            }
             return failure;
         }
-        (ErrorKind::NotCompleted, _) => {
-            "press < for the session's turn before, or s to list completed runs only"
+        ErrorKind::NotCompleted => vec![earlier_or_completed(state, earlier)],
+        ErrorKind::NoCheckpoint => vec![
+            Some("the agent ran without a sandbox or without checkpoints"),
+            before("press < for the turn before"),
+            after("press > for the turn after"),
+        ],
+        ErrorKind::ObjectMissing => vec![
+            Some("retention keeps a session's newest checkpoints"),
+            after("press > for a later turn"),
+        ],
+        ErrorKind::BadRow | ErrorKind::BadReference => {
+            vec![Some(
+                "the row itself is damaged: press i for what can be read of it",
+            )]
         }
-        (ErrorKind::NoCheckpoint, _) => {
-            "the agent ran without a sandbox or without checkpoints: try another turn with < and >"
+        ErrorKind::SizeMismatch | ErrorKind::ChecksumMismatch => vec![
+            Some("the stored bytes are not what was committed, so nothing of them is shown"),
+            before("press < for the turn before"),
+        ],
+        ErrorKind::InvalidArchive => {
+            vec![Some(
+                "the bytes are what was committed, but no archive that may be restored",
+            )]
         }
-        (ErrorKind::ObjectMissing, _) => {
-            "retention keeps a session's newest checkpoints: press > for a later turn"
-        }
-        (ErrorKind::BadRow | ErrorKind::BadReference, _) => {
-            "the row itself is damaged: press i for what can be read of it"
-        }
-        (ErrorKind::SizeMismatch | ErrorKind::ChecksumMismatch, _) => {
-            "the stored bytes are not what was committed, so nothing of them is shown: try the turn before with <"
-        }
-        (ErrorKind::InvalidArchive, _) => {
-            "the bytes are what was committed, but no archive that may be restored"
-        }
-        _ => "press enter on the run to try again",
+        _ => vec![Some("press enter on the run to try again")],
     };
-    if failure.hint.is_none() || failure.kind == ErrorKind::NotFound {
-        failure.hint = Some(hint.to_owned());
+    let hint: Vec<&str> = hint.into_iter().flatten().collect();
+    if (failure.hint.is_none() || failure.kind == ErrorKind::NotFound) && !hint.is_empty() {
+        failure.hint = Some(hint.join("; "));
     }
     failure
+}
+
+/// Instead of a run that is not completed: an earlier one of its session, or any completed one.
+fn earlier_or_completed(state: &State, earlier: bool) -> Option<&'static str> {
+    let statuses = state.runs.statuses();
+    // The first press of `s` leads there.
+    let completed =
+        state.runs.status.is_none() && statuses.first().is_some_and(|one| one == "COMPLETED");
+    match (earlier, completed) {
+        (true, true) => {
+            Some("press < for the session's turn before, or s to list completed runs only")
+        }
+        (true, false) => Some("press < for the session's turn before"),
+        (false, true) => Some("press s in the runs to list completed runs only"),
+        (false, false) => None,
+    }
+}
+
+/// Whether the run's session has a turn before it, and one after it, as far as is known here.
+fn neighbours(state: &State, row: &RunRow) -> (bool, bool) {
+    let all = state.runs.sessions.get(&row.session_id);
+    let all = all.and_then(|session| i64::try_from(session.runs).ok());
+    match (row.turn(), all) {
+        (_, Some(..=1)) => (false, false),
+        (Some(turn), Some(all)) => (turn > 1, turn < all),
+        (Some(turn), None) => (turn > 1, false),
+        (None, all) => (all.is_some(), all.is_some()),
+    }
 }
 
 /// Puts a run that was opened by its id into the list.
@@ -223,16 +264,8 @@ pub(super) fn compared(state: &mut State, answer: Result<(Box<Compared>, Arc<Fil
     opened.comparison.failure = None;
     opened.tree = Arc::clone(&tree);
     state.content.turn_page();
-    if !compared.notices.is_empty() && first {
-        let notice = &compared.notices[0];
-        let more = match compared.notices.len() {
-            1 => String::new(),
-            many => format!(" (and {} more)", many - 1),
-        };
-        state.report(
-            Tone::Warn,
-            format!("! {}{more}; i shows notices", visible(&notice.message)),
-        );
+    if first {
+        remark(state, &compared.notices);
     }
     if first {
         state.files.unfold_changed(&tree);
@@ -252,6 +285,26 @@ pub(super) fn compared(state: &mut State, answer: Result<(Box<Compared>, Arc<Fil
             let path = tree.nodes[node].path.clone();
             files::to_path(state, &path);
         }
+    }
+}
+
+/// Says the first of the notices, with the path that it is about.
+fn remark(state: &mut State, notices: &[Notice]) {
+    let Some(notice) = notices.first() else {
+        return;
+    };
+    let end = match notices.len() {
+        1 => "; i shows notices".to_owned(),
+        many => format!(" (and {} more); i shows notices", many - 1),
+    };
+    let remark = visible(&notice.message).into_owned();
+    let Some(path) = &notice.path else {
+        return state.report(Tone::Warn, format!("! {remark}{end}"));
+    };
+    let path = visible_bytes(path);
+    state.report(Tone::Warn, format!("! {path}: {remark}{end}"));
+    if let Some(note) = &mut state.note {
+        note.shorter = Some(Shorter { path, remark, end });
     }
 }
 

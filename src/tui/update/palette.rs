@@ -4,9 +4,11 @@
 use super::answers::offered;
 use super::enabled::why_not;
 use super::{act, open, request};
+use crate::runs::gate;
+use crate::text::visible;
 use crate::tui::action::{Action, Scope, TABLE};
 use crate::tui::message::{Effect, Request};
-use crate::tui::state::{Overlay, Palette, PaletteItem, State};
+use crate::tui::state::{Failure, Overlay, Palette, PaletteItem, State};
 
 /// Loaded runs that are offered.
 const RUNS: usize = 6;
@@ -76,10 +78,26 @@ fn rank(action: &Action, text: &str) -> Option<u8> {
 /// The text changed.
 pub(super) fn edited(state: &mut State, out: &mut Vec<Effect>, palette: &mut Palette) {
     offer(state, palette);
+    palette.refusal = None;
     let text = palette.input.value().trim();
-    if text.chars().count() >= PREFIX {
+    // Where nothing is offered, a short text is looked up too: it may be a whole id.
+    if text.chars().count() >= PREFIX || palette.items.is_empty() {
         let prefix = text.to_owned();
+        palette.asked.clone_from(&prefix);
         request(state, out, Request::Lookup { prefix });
+    }
+}
+
+/// What was looked up is there, for the text that is typed or an older one.
+pub(super) fn found(state: &State, palette: &mut Palette, found: Result<Vec<String>, Failure>) {
+    let answer = found.is_ok();
+    // A failing lookup offers nothing; opening will say what is wrong.
+    palette.found = found.unwrap_or_default();
+    offer(state, palette);
+    let text = palette.input.value().trim();
+    if answer && palette.items.is_empty() && palette.asked == text {
+        let refusal = gate(text, None, &state.as_opening()).err();
+        palette.refusal = refusal.map(|error| visible(error.message()).into_owned());
     }
 }
 
