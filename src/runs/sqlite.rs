@@ -21,6 +21,8 @@ use crate::text::{visible, visible_path};
 const BUSY: Duration = Duration::from_secs(2);
 /// `run_data` past this is not read: no list stalls on one row.
 const MAX_RUN_DATA: usize = 64 << 20;
+/// Characters of a session's title.
+const MAX_TITLE: usize = 300;
 /// A running job whose lock is older than this is abandoned (Agno's lock grace).
 const LOCK_GRACE: i64 = 60;
 /// The columns of one run, in the order that [`run_row`] reads them.
@@ -491,6 +493,8 @@ impl SqliteRuns {
                     .unwrap_or(id)
                     .to_owned(),
             };
+            // It is shown on one line; a longer one is not kept for every session.
+            let title = title.chars().take(MAX_TITLE).collect();
             let runs = connection
                 .prepare_cached(&count)
                 .and_then(|mut statement| statement.query_row([id], |row| row.get::<_, i64>(0)))

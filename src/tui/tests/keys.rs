@@ -138,6 +138,21 @@ fn a_refusal_stands_under_its_run_and_esc_goes_back() {
 }
 
 #[test]
+fn a_late_comparison_leaves_the_bottom_line_to_a_refusal() {
+    let mut app = App::listed(160, 45);
+    app.keys("enter");
+    app.requests();
+    app.verify();
+    app.keys("j j enter");
+    let message = "Run run-refunds-2 is ERROR, not COMPLETED";
+    refuse(&mut app, ErrorKind::NotCompleted, message);
+    app.compare();
+    let screen = app.screen();
+    let last = screen.lines().rev().nth(1).unwrap_or_default();
+    assert!(last.contains(message), "{screen}");
+}
+
+#[test]
 fn an_unknown_id_is_refused_like_any_other() {
     let mut app = App::listed(160, 45);
     app.keys(":");

@@ -264,7 +264,8 @@ pub(super) fn compared(state: &mut State, answer: Result<(Box<Compared>, Arc<Fil
     opened.comparison.failure = None;
     opened.tree = Arc::clone(&tree);
     state.content.turn_page();
-    if first {
+    // A later run's refusal keeps the bottom line.
+    if first && state.refusal.is_none() {
         remark(state, &compared.notices);
     }
     if first {
