@@ -172,12 +172,16 @@ pub(super) fn error_json(error: &Error) -> Value {
 
 /// Sets `key`, and `key_b64` too when the bytes are not UTF-8.
 pub(super) fn put_bytes(object: &mut serde_json::Map<String, Value>, key: &str, bytes: &[u8]) {
-    use base64::Engine as _;
     object.insert(key.to_owned(), String::from_utf8_lossy(bytes).into());
     if std::str::from_utf8(bytes).is_err() {
-        let whole = base64::engine::general_purpose::STANDARD.encode(bytes);
-        object.insert(format!("{key}_b64"), whole.into());
+        object.insert(format!("{key}_b64"), base64(bytes).into());
     }
+}
+
+/// Bytes in base64.
+pub(super) fn base64(bytes: &[u8]) -> String {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.encode(bytes)
 }
 
 fn failed(error: io::Error) -> Error {

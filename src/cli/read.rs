@@ -1,5 +1,7 @@
 //! `tree` and `cat`: what an archive holds.
 
+use std::os::unix::ffi::OsStrExt;
+
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -19,8 +21,10 @@ pub(super) async fn tree(context: &Context, args: &ReadArgs) -> Result<()> {
     let watch = context.watch();
     let (target, rest) = Target::open(context, &args.archive, &args.words, &watch).await?;
     let below = match rest.first() {
-        Some(path) => Some(target.entry(path)?.path.clone()),
+        // The whole archive, by whatever name.
         None => None,
+        Some(path) if matches!(path.as_bytes(), b"." | b"./" | b"/") => None,
+        Some(path) => Some(target.entry(path)?.path.clone()),
     };
     let wanted = |entry: &&Entry| {
         below.as_ref().is_none_or(|below| {

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::args::{FetchArgs, RestoreArgs};
 use super::context::Context;
-use super::output::put_bytes;
+use super::output::{base64, put_bytes};
 use super::target::{self, Target};
 use crate::archive::{RestoreOptions, RestoreReport};
 use crate::error::{Error, ErrorKind, Result, fail};
@@ -100,12 +100,22 @@ fn report_json(target: &Target, report: &RestoreReport, dry_run: bool) -> Value 
     );
     object.insert("entries".into(), report.entries.into());
     object.insert("bytes".into(), report.bytes.into());
-    let links: Vec<_> = report
+    let lossy = |link: &Vec<u8>| String::from_utf8_lossy(link).into_owned();
+    let links: Vec<String> = report.skipped_links.iter().map(lossy).collect();
+    object.insert("skipped_links".into(), json!(links));
+    if report
         .skipped_links
         .iter()
-        .map(|link| String::from_utf8_lossy(link))
-        .collect();
-    object.insert("skipped_links".into(), json!(links));
+        .any(|link| std::str::from_utf8(link).is_err())
+    {
+        // The same list whole, where a name is no text.
+        let whole: Vec<String> = report
+            .skipped_links
+            .iter()
+            .map(|link| base64(link))
+            .collect();
+        object.insert("skipped_links_b64".into(), json!(whole));
+    }
     object.insert("state".into(), report.state.to_serde());
     if dry_run {
         object.insert("dry_run".into(), true.into());
