@@ -1,27 +1,24 @@
 //! From two directories to an archive, in the very form that Agno's capture writes (Python's
 //! `tarfile` in pax format): a plain capture of the same tree has the same bytes.
 
-use std::collections::HashMap;
+mod excluded;
+mod writer;
+
 use std::fs::{File, Metadata};
-use std::io::{Read, Write};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use self::excluded::ExcludedFiles;
+use self::writer::{Tell, Writer};
 use super::CheckpointArchive;
-use super::framing::{BLOCK, DIRECTORY, PAX, REGULAR, SYMLINK};
-use super::links::{Graph, MANIFEST, Node, ROOTS, check_graph, check_link, check_name};
-use crate::checkpoint::{CheckpointLimits, blocking, open_regular};
+use super::links::{MANIFEST, ROOTS, check_name};
+use crate::checkpoint::blocking;
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::json::Json;
-use crate::progress::{Stage, Watch};
-use crate::text::python_repr;
+use crate::progress::Watch;
 
-/// tarfile fills its output up to whole records of 20 blocks.
-const RECORD: u64 = 20 * BLOCK;
-/// Agno's gzip level: within 5% of level 6 for 44% of its time.
-const LEVEL: u32 = 4;
-const NAME_FIELD: usize = 100;
+#[cfg(test)]
+pub(super) use self::writer::pax_record;
 
 /// Credential files that Agno's sandboxes leave out of every capture.
 pub const DEFAULT_NATIVE_EXCLUSIONS: [&[u8]; 2] = [
@@ -111,32 +108,8 @@ impl CheckpointArchive {
         destination: &Path,
         watch: &Watch,
     ) -> Result<()> {
-        let output = std::io::BufWriter::with_capacity(1 << 18, file);
-        let encoder = if self.compress {
-            // No name and no time, so that one unchanged tree is one object every turn.
-            let gzip = flate2::GzBuilder::new()
-                .mtime(0)
-                .operating_system(255)
-                .write(output, flate2::Compression::new(LEVEL));
-            Encoder::Gzip(Box::new(gzip))
-        } else {
-            Encoder::Plain(output)
-        };
-        let mut writer = Writer {
-            out: Tell {
-                encoder,
-                told: 0,
-                destination,
-            },
-            limits: self.limits,
-            excluded,
-            count: 1,
-            size: manifest.len() as u64,
-            links: Vec::new(),
-            watch,
-        };
-        writer.header(MANIFEST, REGULAR, 0o600, manifest.len() as u64, None, b"")?;
-        writer.data(manifest)?;
+        let out = Tell::new(file, self.compress, destination);
+        let mut writer = Writer::begin(out, self.limits, excluded, manifest, watch)?;
         for (name, path) in ROOTS.iter().zip(roots) {
             writer.add(path, name)?;
         }
@@ -214,63 +187,6 @@ fn manifest(state: &Json, exclude: &[Vec<u8>]) -> Result<Vec<u8>> {
     Ok(text.into_bytes())
 }
 
-/// Exclusions, and the inodes behind them: a hard link is a second name for the same bytes.
-struct ExcludedFiles {
-    paths: Vec<Vec<u8>>,
-    inodes: HashMap<(u64, u64), Vec<u8>>,
-}
-
-impl ExcludedFiles {
-    fn collect(roots: &[PathBuf; 2], exclude: &[Vec<u8>]) -> Result<Self> {
-        let mut found = Self {
-            paths: exclude.to_vec(),
-            inodes: HashMap::new(),
-        };
-        found.paths.sort();
-        for item in found.paths.clone() {
-            let cut = item.iter().position(|b| *b == b'/').unwrap_or(item.len());
-            let root = &roots[usize::from(&item[..cut] == ROOTS[1])];
-            let rest = std::ffi::OsStr::from_bytes(item.get(cut + 1..).unwrap_or_default());
-            let path = root.join(rest);
-            match std::fs::canonicalize(&path) {
-                Ok(real) if real.starts_with(root) => found.walk(&path, &item)?,
-                Err(error)
-                    if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) =>
-                {
-                    return fail(
-                        ErrorKind::UnsafeContent,
-                        "Checkpoint contains a symlink cycle or an unfollowable chain",
-                    );
-                }
-                // A path that leads outside, or to nothing, excludes no bytes inside.
-                _ => {}
-            }
-        }
-        Ok(found)
-    }
-
-    fn walk(&mut self, path: &Path, name: &[u8]) -> Result<()> {
-        let entry = lstat(path)?;
-        if entry.is_dir() {
-            for child in children(path)? {
-                self.walk(&path.join(&child), &[name, b"/", child.as_bytes()].concat())?;
-            }
-        } else if entry.is_file() && entry.nlink() > 1 {
-            self.inodes
-                .entry((entry.dev(), entry.ino()))
-                .or_insert_with(|| name.to_vec());
-        }
-        Ok(())
-    }
-
-    fn covers(&self, name: &[u8]) -> bool {
-        self.paths.iter().any(|item| {
-            name.strip_prefix(&item[..])
-                .is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
-        })
-    }
-}
-
 fn lstat(path: &Path) -> Result<Metadata> {
     std::fs::symlink_metadata(path).map_err(|error| Error::io("read", path, error))
 }
@@ -295,288 +211,17 @@ fn children(path: &Path) -> Result<Vec<std::ffi::OsString>> {
     Ok(names)
 }
 
-enum Encoder {
-    Gzip(Box<flate2::write::GzEncoder<std::io::BufWriter<File>>>),
-    Plain(std::io::BufWriter<File>),
-}
-
-/// Counts archive bytes on their way into the encoder.
-struct Tell<'a> {
-    encoder: Encoder,
-    told: u64,
-    destination: &'a Path,
-}
-
-impl Tell<'_> {
-    fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.told += bytes.len() as u64;
-        match &mut self.encoder {
-            Encoder::Gzip(out) => out.write_all(bytes),
-            Encoder::Plain(out) => out.write_all(bytes),
-        }
-        .map_err(|error| Error::io("write", self.destination, error))
-    }
-
-    fn zeros(&mut self, count: u64) -> Result<()> {
-        self.write(&vec![0; usize::try_from(count).unwrap_or(0)])
-    }
-
-    fn finish(self) -> Result<()> {
-        let file = match self.encoder {
-            Encoder::Gzip(out) => out.finish(),
-            Encoder::Plain(out) => Ok(out),
-        };
-        file.and_then(|mut file| file.flush())
-            .map_err(|error| Error::io("write", self.destination, error))
-    }
-}
-
-struct Writer<'a> {
-    out: Tell<'a>,
-    limits: CheckpointLimits,
-    excluded: &'a ExcludedFiles,
-    count: u64,
-    size: u64,
-    links: Vec<(Vec<u8>, Vec<u8>)>,
-    watch: &'a Watch,
-}
-
-impl Writer<'_> {
-    fn add(&mut self, path: &Path, name: &[u8]) -> Result<()> {
-        if self.excluded.covers(name) {
-            return Ok(());
-        }
-        self.watch.check()?;
-        check_name(name).map_err(unsafe_content)?;
-        self.count += 1;
-        if self.count > self.limits.max_entries {
-            return fail(ErrorKind::Limit, "Checkpoint has too many entries");
-        }
-        let entry = lstat(path)?;
-        let mode = entry.mode() & 0o777;
-        if entry.is_dir() {
-            let slashed = [name, b"/"].concat();
-            self.header(&slashed, DIRECTORY, mode, 0, Some(&entry), b"")?;
-            for child in children(path)? {
-                self.add(&path.join(&child), &[name, b"/", child.as_bytes()].concat())?;
-            }
-        } else if entry.is_symlink() {
-            let target = std::fs::read_link(path)
-                .map_err(|error| Error::io("read", path, error))?
-                .into_os_string()
-                .into_vec();
-            check_link(name, &target).map_err(unsafe_content)?;
-            self.header(name, SYMLINK, mode, 0, Some(&entry), &target)?;
-            self.links.push((name.to_vec(), target));
-        } else if entry.is_file() {
-            self.file(path, name, &entry)?;
-        } else {
-            return fail(
-                ErrorKind::UnsafeContent,
-                format!(
-                    "Checkpoint contains an unsupported file type at {}; exclude it before capture",
-                    python_repr(name)
-                ),
-            );
-        }
-        self.check_length()
-    }
-
-    fn check_length(&self) -> Result<()> {
-        if self.out.told > self.limits.max_bytes {
-            return fail(ErrorKind::Limit, "Checkpoint archive exceeds its limit");
-        }
-        Ok(())
-    }
-
-    fn file(&mut self, path: &Path, name: &[u8], entry: &Metadata) -> Result<()> {
-        if let Some(alias) = self.excluded.inodes.get(&(entry.dev(), entry.ino())) {
-            return fail(
-                ErrorKind::UnsafeContent,
-                format!(
-                    "Checkpoint entry {} is a hardlink to excluded {}",
-                    python_repr(name),
-                    python_repr(alias)
-                ),
-            );
-        }
-        self.size += entry.len();
-        if self.size > self.limits.max_bytes {
-            return fail(ErrorKind::Limit, "Checkpoint data exceeds its limit");
-        }
-        let changed = || {
-            fail(
-                ErrorKind::UnsafeContent,
-                "Workspace changed during checkpoint capture",
-            )
-        };
-        let same = |a: &Metadata, b: &Metadata| {
-            (a.ino(), a.dev(), a.len(), a.mtime(), a.mtime_nsec())
-                == (b.ino(), b.dev(), b.len(), b.mtime(), b.mtime_nsec())
-        };
-        let source = open_regular(path)?;
-        let failed = |error| Error::io("read", path, error);
-        if !same(&source.metadata().map_err(failed)?, entry) {
-            return changed();
-        }
-        self.header(
-            name,
-            REGULAR,
-            entry.mode() & 0o777,
-            entry.len(),
-            Some(entry),
-            b"",
-        )?;
-        let mut left = entry.len();
-        let mut piece = vec![0; 1 << 18];
-        while left > 0 {
-            self.watch.check()?;
-            let want = left.min(piece.len() as u64) as usize;
-            let count = (&source).read(&mut piece[..want]).map_err(failed)?;
-            if count == 0 {
-                return changed();
-            }
-            self.out.write(&piece[..count])?;
-            left -= count as u64;
-            self.watch.at(Stage::Archive, self.out.told, 0);
-        }
-        self.pad(entry.len())?;
-        if !same(&source.metadata().map_err(failed)?, entry) {
-            return changed();
-        }
-        Ok(())
-    }
-
-    fn data(&mut self, bytes: &[u8]) -> Result<()> {
-        self.out.write(bytes)?;
-        self.pad(bytes.len() as u64)
-    }
-
-    fn pad(&mut self, size: u64) -> Result<()> {
-        self.out.zeros(size.next_multiple_of(BLOCK) - size)
-    }
-
-    /// One member's header, with a pax header before it for what ustar cannot hold.
-    fn header(
-        &mut self,
-        name: &[u8],
-        kind: u8,
-        mode: u32,
-        size: u64,
-        entry: Option<&Metadata>,
-        link: &[u8],
-    ) -> Result<()> {
-        let mut records: Vec<(&[u8], Vec<u8>)> = Vec::new();
-        for (key, value) in [(&b"path"[..], name), (b"linkpath", link)] {
-            if !value.is_ascii() || value.len() > NAME_FIELD {
-                records.push((key, value.to_vec()));
-            }
-        }
-        let mut whole = 0;
-        if let Some(entry) = entry {
-            // Agno's times are doubles; the same one is written, so that both restore alike.
-            let time = entry.mtime() as f64 + 1e-9 * entry.mtime_nsec() as f64;
-            let truncated = time.trunc();
-            if (0.0..8_f64.powi(11)).contains(&truncated) {
-                whole = truncated as u64;
-            }
-            records.push((b"mtime", format!("{time:?}").into_bytes()));
-        }
-        if size >= 1 << 33 {
-            records.push((b"size", size.to_string().into_bytes()));
-        }
-        if !records.is_empty() {
-            let mut payload = Vec::new();
-            if records
-                .iter()
-                .any(|(_, value)| std::str::from_utf8(value).is_err())
-            {
-                payload.extend(pax_record(b"hdrcharset", b"BINARY"));
-            }
-            for (key, value) in &records {
-                payload.extend(pax_record(key, value));
-            }
-            self.block(b"././@PaxHeader", PAX, 0, payload.len() as u64, 0, b"")?;
-            self.data(&payload)?;
-        }
-        self.block(name, kind, mode, size, whole, link)
-    }
-
-    fn block(
-        &mut self,
-        name: &[u8],
-        kind: u8,
-        mode: u32,
-        size: u64,
-        mtime: u64,
-        link: &[u8],
-    ) -> Result<()> {
-        let mut header = tar::Header::new_ustar();
-        header.set_entry_type(tar::EntryType::new(kind));
-        header.set_mode(mode);
-        header.set_uid(0);
-        header.set_gid(0);
-        header.set_size(if size < 1 << 33 { size } else { 0 });
-        header.set_mtime(mtime);
-        // Names as bytes: the crate's setters refuse what a checkpoint may hold.
-        for (value, start) in [(name, 0), (link, 157)] {
-            let value = ascii(value);
-            let length = value.len().min(NAME_FIELD);
-            header.as_mut_bytes()[start..start + length].copy_from_slice(&value[..length]);
-        }
-        header.set_cksum();
-        self.out.write(header.as_bytes())
-    }
-
-    fn finish(mut self) -> Result<()> {
-        let mut graph = Graph::default();
-        for (name, target) in &self.links {
-            graph.insert(name, Node::Link(target));
-        }
-        check_graph(&graph).map_err(unsafe_content)?;
-        self.out.zeros(2 * BLOCK)?;
-        let told = self.out.told;
-        self.out.zeros(told.next_multiple_of(RECORD) - told)?;
-        self.check_length()?;
-        self.out.finish()
-    }
-}
-
 /// What makes an archive invalid when it is read makes the files unsafe when it is written.
 #[allow(clippy::needless_pass_by_value)] // it is an argument of map_err
 fn unsafe_content(error: Error) -> Error {
     Error::new(ErrorKind::UnsafeContent, error.message())
 }
 
-/// A name as Python's ASCII encoder replaces it: one `?` for each character that is not.
-fn ascii(name: &[u8]) -> Vec<u8> {
-    name.utf8_chunks()
-        .flat_map(|chunk| {
-            let valid = chunk.valid().chars().map(|c| u8::try_from(c).ok());
-            let valid = valid.map(|c| c.filter(u8::is_ascii).unwrap_or(b'?'));
-            valid.chain(chunk.invalid().iter().map(|_| b'?'))
-        })
-        .collect()
-}
-
-/// One pax record; its length counts itself.
-pub(super) fn pax_record(key: &[u8], value: &[u8]) -> Vec<u8> {
-    let rest = key.len() + value.len() + 3;
-    let mut length = rest;
-    loop {
-        let next = rest + length.to_string().len();
-        if next == length {
-            break;
-        }
-        length = next;
-    }
-    [length.to_string().as_bytes(), b" ", key, b"=", value, b"\n"].concat()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::ffi::OsStringExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     fn world() -> (tempfile::TempDir, CaptureRoots) {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,0 +1,143 @@
+//! Read-only connections that leave no side file behind, and what SQLite's refusals mean.
+
+use std::os::unix::ffi::OsStrExt;
+use std::time::{Duration, SystemTime};
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::SqliteRuns;
+use crate::error::{Error, Result};
+use crate::text::{visible, visible_path};
+
+/// How long a busy database is waited for.
+const BUSY: Duration = Duration::from_secs(2);
+
+#[derive(PartialEq)]
+struct Look {
+    wal_mode: bool,
+    wal_bytes: u64,
+    length: u64,
+    modified: Option<SystemTime>,
+}
+
+impl SqliteRuns {
+    /// Runs `work` on a fresh read-only connection; with the notices of how it was opened.
+    ///
+    /// A WAL database without a `-wal` file has no writer now. Opening it the usual way would make
+    /// `-wal` and `-shm` files, which would be ours and could lock its writer out; so it is opened
+    /// as immutable, and read again if somebody began to write meanwhile.
+    pub(super) fn with<T>(
+        &self,
+        work: impl Fn(&Connection, &mut Vec<String>) -> Result<T>,
+    ) -> Result<T> {
+        for _ in 0..3 {
+            let before = self.look();
+            if !(before.wal_mode && before.wal_bytes == 0) {
+                break;
+            }
+            let connection = self.connect("?mode=ro&immutable=1")?;
+            let mut notices = Vec::new();
+            if self.is_on_read_only_fs() {
+                notices.push(format!(
+                    "{} is on a read-only file system: opened as immutable",
+                    visible_path(&self.path)
+                ));
+            }
+            let answer = work(&connection, &mut notices);
+            if self.look() == before {
+                return answer;
+            }
+        }
+        let connection = self.connect("?mode=ro")?;
+        match work(&connection, &mut Vec::new()) {
+            Err(error) if self.cannot_share(&error) => {}
+            answer => return answer,
+        }
+        let mut notices = vec![format!(
+            "{} is on a read-only file system: opened as immutable, what its -wal file holds is not seen",
+            visible_path(&self.path)
+        )];
+        let connection = self.connect("?mode=ro&immutable=1")?;
+        work(&connection, &mut notices)
+    }
+
+    fn is_on_read_only_fs(&self) -> bool {
+        rustix::fs::statvfs(&self.path)
+            .is_ok_and(|fs| fs.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
+    }
+
+    /// Whether the failure is that of a WAL database whose side files cannot be made or opened.
+    fn cannot_share(&self, error: &Error) -> bool {
+        use rusqlite::ErrorCode::{CannotOpen, ReadOnly, SystemIoFailure};
+        std::error::Error::source(error)
+            .and_then(|source| source.downcast_ref::<rusqlite::Error>())
+            .and_then(rusqlite::Error::sqlite_error_code)
+            .is_some_and(|code| matches!(code, CannotOpen | ReadOnly | SystemIoFailure))
+    }
+
+    fn look(&self) -> Look {
+        use std::io::Read;
+        let wal = |suffix: &str| {
+            let mut name = self.path.clone().into_os_string();
+            name.push(suffix);
+            std::fs::metadata(name).map_or(0, |entry| entry.len())
+        };
+        let mut head = [0; 20];
+        let wal_mode = std::fs::File::open(&self.path)
+            .and_then(|mut file| file.read_exact(&mut head))
+            .is_ok_and(|()| head[18] == 2 || head[19] == 2);
+        let entry = std::fs::metadata(&self.path).ok();
+        Look {
+            wal_mode,
+            wal_bytes: wal("-wal"),
+            length: entry.as_ref().map_or(0, std::fs::Metadata::len),
+            modified: entry.and_then(|entry| entry.modified().ok()),
+        }
+    }
+
+    fn connect(&self, how: &str) -> Result<Connection> {
+        let absolute = std::path::absolute(&self.path)
+            .map_err(|error| Error::io("read", &self.path, error))?;
+        let mut uri = String::from("file://");
+        for byte in absolute.as_os_str().as_bytes() {
+            match byte {
+                b'/' | b'-' | b'_' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
+                    uri.push(char::from(*byte));
+                }
+                byte => uri.push_str(&format!("%{byte:02X}")),
+            }
+        }
+        uri.push_str(how);
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_URI
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection =
+            Connection::open_with_flags(uri, flags).map_err(|error| self.failed(error))?;
+        connection
+            .busy_timeout(BUSY)
+            .and_then(|()| connection.pragma_update(None, "query_only", true))
+            // A hostile schema must not run functions through views or triggers.
+            .and_then(|()| connection.pragma_update(None, "trusted_schema", false))
+            .map_err(|error| self.failed(error))?;
+        Ok(connection)
+    }
+
+    pub(super) fn failed(&self, error: rusqlite::Error) -> Error {
+        use rusqlite::ErrorCode;
+        let what = match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase) => "is not an SQLite database".to_owned(),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                return self
+                    .named("is locked by another process")
+                    .hint("try again when its writer has finished")
+                    .source(error);
+            }
+            Some(ErrorCode::DatabaseCorrupt) => format!("is damaged: {error}"),
+            Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                format!("cannot be opened: {error}")
+            }
+            _ => format!("cannot be read: {error}"),
+        };
+        self.named(&visible(&what)).source(error)
+    }
+}
