@@ -22,12 +22,11 @@ pub mod tree;
 pub mod update;
 pub mod view;
 
-use std::future::poll_fn;
-use std::task::Poll;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crossterm::event::{Event, EventStream};
-use futures_util::StreamExt;
+use crossterm::event::Event;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -41,6 +40,8 @@ use theme::{Theme, Tone};
 
 /// How often a line that shows progress is drawn though nothing was reported.
 const TICK: Duration = Duration::from_millis(250);
+/// How long the keyboard is waited for before it is asked whether anybody still listens.
+const LISTEN: Duration = Duration::from_millis(100);
 /// Messages taken in before the next frame, so that a burst is one frame and not many.
 const BURST: usize = 1024;
 
@@ -153,7 +154,7 @@ async fn turn(
     answered: &mut UnboundedReceiver<Message>,
     signals: &mut Signals,
 ) -> Result<()> {
-    let mut events = EventStream::new();
+    let mut keyboard = Keyboard::listen();
     let mut tick = tokio::time::interval(TICK);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut messages = vec![Message::Start];
@@ -176,15 +177,14 @@ async fn turn(
                 let (width, height) = screen.size()?;
                 messages.push(Message::Resize(width, height));
             }
-            event = events.next() => {
+            event = keyboard.events.recv() => {
                 // The terminal is gone.
-                let Some(Ok(event)) = event else { return Ok(()) };
+                let Some(event) = event else { return Ok(()) };
                 messages.extend(taken(event));
                 while messages.len() < BURST {
-                    match ready(&mut events).await {
-                        Poll::Ready(Some(Ok(event))) => messages.extend(taken(event)),
-                        Poll::Ready(_) => return Ok(()),
-                        Poll::Pending => break,
+                    match keyboard.events.try_recv() {
+                        Ok(event) => messages.extend(taken(event)),
+                        Err(_) => break,
                     }
                 }
             }
@@ -202,10 +202,40 @@ async fn turn(
     }
 }
 
-/// What the terminal has already sent. Not `now_or_never`: the stream keeps the first waker that it is
-/// polled with, and one that wakes nobody would be the last we heard of the keyboard.
-async fn ready(events: &mut EventStream) -> Poll<Option<std::io::Result<Event>>> {
-    poll_fn(|context| Poll::Ready(events.poll_next_unpin(context))).await
+/// What the terminal sends, read on a thread of its own: crossterm never comes back from reading a
+/// terminal that is gone, and the loop has to hear the signal that says so.
+struct Keyboard {
+    events: UnboundedReceiver<Event>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Keyboard {
+    fn listen() -> Self {
+        let (sender, events) = unbounded_channel();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        std::thread::spawn(move || {
+            while !stopped.load(Ordering::Relaxed) {
+                let event = match crossterm::event::poll(LISTEN) {
+                    Ok(true) => crossterm::event::read(),
+                    Ok(false) => continue,
+                    Err(error) => Err(error),
+                };
+                let heard = event.is_ok_and(|event| sender.send(event).is_ok());
+                if !heard {
+                    break;
+                }
+            }
+        });
+        Self { events, stop }
+    }
+}
+
+impl Drop for Keyboard {
+    fn drop(&mut self) {
+        // Not waited for: on a terminal that is gone it would not come.
+        self.stop.store(true, Ordering::Relaxed);
+    }
 }
 
 fn taken(event: Event) -> Option<Message> {
