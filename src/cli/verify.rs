@@ -9,15 +9,15 @@ use super::context::Context;
 use super::output::{Style, error_json};
 use super::{exit, target};
 use crate::archive::{Archive, CheckpointArchive};
+use crate::checkpoint::CheckpointRef;
 use crate::error::{Error, ErrorKind, Result};
-use crate::runs::Runs;
 use crate::text::{grouped, human_bytes};
 
 /// `afterrun verify`; exits with the first failure's code.
 pub(super) async fn verify(context: &Context, args: &VerifyArgs) -> Result<ExitCode> {
     args.archive.refuse_limits_without_archive()?;
     let watch = context.watch();
-    let mut results: Vec<(Option<String>, Result<std::sync::Arc<Archive>>)> = Vec::new();
+    let mut results: Vec<(Option<String>, Result<Verified>)> = Vec::new();
     if let Some(file) = &args.archive.archive {
         let (archive, file, inner) = (
             CheckpointArchive::new(args.archive.limits()?),
@@ -31,21 +31,24 @@ pub(super) async fn verify(context: &Context, args: &VerifyArgs) -> Result<ExitC
         {
             return Err(error.copy());
         }
-        results.push((None, opened.map(std::sync::Arc::new)));
+        results.push((None, opened.map(|archive| Verified::of(&archive))));
     } else {
         let runs = context.runs()?;
         // What refuses every run alike is no answer about a run.
         runs.checkpoint_store().await?;
         for word in &args.runs {
-            let answer = one(context, &runs, word, &watch).await;
+            let (id, answer) = match target::run_id(&runs, word).await {
+                Ok(id) => {
+                    let opened = runs.open_run(&id, &context.opening(), &watch).await;
+                    (id, opened.map(|opened| Verified::of(&opened.archive)))
+                }
+                Err(error) => (word.clone(), Err(error)),
+            };
             if let Err(error) = &answer
                 && error.kind() == ErrorKind::Cancelled
             {
                 return Err(Error::cancelled());
             }
-            let id = target::run_id(&runs, word)
-                .await
-                .unwrap_or_else(|_| word.clone());
             results.push((Some(id), answer));
         }
     }
@@ -72,14 +75,14 @@ pub(super) async fn verify(context: &Context, args: &VerifyArgs) -> Result<ExitC
                     Style::Plain,
                     &format!(
                         "  {} entries, {}, sha256 {}",
-                        grouped(archive.entries().len() as u64),
-                        human_bytes(archive.content_bytes()),
-                        archive.reference().sha256()
+                        grouped(archive.entries),
+                        human_bytes(archive.bytes),
+                        archive.reference.sha256()
                     ),
                 ),
                 (
                     Style::Bad,
-                    &archive.unrestorable().map_or(String::new(), |error| {
+                    &archive.obstacle.as_ref().map_or(String::new(), |error| {
                         format!("  but it cannot be restored: {error}")
                     }),
                 ),
@@ -94,30 +97,41 @@ pub(super) async fn verify(context: &Context, args: &VerifyArgs) -> Result<ExitC
     Ok(code)
 }
 
-async fn one(
-    context: &Context,
-    runs: &Runs,
-    word: &str,
-    watch: &crate::progress::Watch,
-) -> Result<std::sync::Arc<Archive>> {
-    let id = target::run_id(runs, word).await?;
-    Ok(runs.open_run(&id, &context.opening(), watch).await?.archive)
+/// What is told of a valid archive. The archive itself is let go at once: each holds a spool on disk,
+/// and any number of runs may be asked for.
+struct Verified {
+    reference: CheckpointRef,
+    entries: u64,
+    bytes: u64,
+    state: Value,
+    obstacle: Option<Error>,
 }
 
-fn result_json(id: Option<&str>, answer: &Result<std::sync::Arc<Archive>>) -> Value {
+impl Verified {
+    fn of(archive: &Archive) -> Self {
+        Self {
+            reference: archive.reference().clone(),
+            entries: archive.entries().len() as u64,
+            bytes: archive.content_bytes(),
+            state: archive.state().to_serde(),
+            obstacle: archive.unrestorable().map(Error::copy),
+        }
+    }
+}
+
+fn result_json(id: Option<&str>, answer: &Result<Verified>) -> Value {
     match answer {
         Ok(archive) => {
             let mut result = json!({
                 "run_id": id,
                 "ok": true,
                 "integrity": "intact",
-                "checkpoint": archive.reference(),
-                "entries": archive.entries().len(),
-                "bytes": archive.content_bytes(),
-                "state": archive.state().to_serde(),
+                "checkpoint": archive.reference,
+                "entries": archive.entries,
+                "bytes": archive.bytes,
+                "state": archive.state,
             });
-            if let (Some(obstacle), Some(object)) = (archive.unrestorable(), result.as_object_mut())
-            {
+            if let (Some(obstacle), Some(object)) = (&archive.obstacle, result.as_object_mut()) {
                 object.insert("restorable".into(), false.into());
                 object.insert("obstacle".into(), error_json(obstacle));
             }
