@@ -1,10 +1,11 @@
 //! ⑥ the interface: three panes on what the library reads.
 //!
 //! State is plain data, `update` takes a message in and says what is to be done, the view is a
-//! function of the state, and jobs run beside the event loop. The loop below only moves things
-//! between them: it never waits on a database, a disk or a worker.
+//! function of the state, and jobs run beside the event loop. The driver only moves things between
+//! them: it never waits on a database, a disk or a worker.
 
 pub mod action;
+pub mod driver;
 pub mod fit;
 pub mod footer;
 pub mod jobs;
@@ -24,26 +25,22 @@ pub mod view;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use crossterm::event::Event;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::runs::Runs;
 use crate::{Error, ErrorKind, Result};
+use driver::{Asked, Outside, Surface as _};
 use jobs::Jobs;
-use message::{Effect, Message};
 use state::{Labels, State};
 use terminal::Screen;
 use theme::{Theme, Tone};
 
-/// How often a line that shows progress is drawn though nothing was reported.
-const TICK: Duration = Duration::from_millis(250);
 /// How long the keyboard is waited for before it is asked whether anybody still listens.
 const LISTEN: Duration = Duration::from_millis(100);
-/// Messages taken in before the next frame, so that a burst is one frame and not many.
-const BURST: usize = 1024;
 
 /// What the interface starts with.
 #[derive(Debug)]
@@ -72,7 +69,7 @@ pub struct Options {
 /// # Errors
 /// When the terminal or the signals cannot be used.
 pub async fn run(options: Options) -> Result<()> {
-    let mut signals = Signals::listen()?;
+    let asked = signals()?;
     let (answers, mut answered) = unbounded_channel();
     let mut jobs = Jobs::new(options.runs.clone(), answers);
     let theme = Theme {
@@ -80,15 +77,22 @@ pub async fn run(options: Options) -> Result<()> {
     };
     let mut screen = Screen::take(options.mouse)?;
     let mut state = first_state(options, screen.size()?);
-    let left = turn(
+    let (keyboard, events) = Keyboard::listen();
+    let mut outside = Outside {
+        events,
+        asked,
+        clock: driver::now_ms,
+    };
+    let left = driver::drive(
         &mut state,
         theme,
         &mut screen,
         &mut jobs,
         &mut answered,
-        &mut signals,
+        &mut outside,
     )
     .await;
+    drop(keyboard);
     drop(screen);
     // What was begun is undone before the process goes: a half-written restore, a worker.
     drop(state);
@@ -104,7 +108,7 @@ fn first_state(options: Options, size: (u16, u16)) -> State {
         database: options.database,
         store: options.store,
     };
-    let mut state = State::new(labels, options.opening_as, size, now_ms());
+    let mut state = State::new(labels, options.opening_as, size, driver::now_ms());
     state.mouse = options.mouse;
     state.open_first = options.open;
     if !options.notices.is_empty() {
@@ -114,103 +118,42 @@ fn first_state(options: Options, size: (u16, u16)) -> State {
     state
 }
 
-fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-    })
-}
-
-/// Signals that end the interface, and the one after which it draws anew.
-struct Signals {
-    terminate: Signal,
-    hangup: Signal,
-    resumed: Signal,
-}
-
-impl Signals {
-    fn listen() -> Result<Self> {
-        let on = |kind| {
-            signal(kind).map_err(|error| {
-                Error::new(ErrorKind::Io, format!("cannot listen for signals: {error}"))
-                    .source(error)
-            })
-        };
-        Ok(Self {
-            terminate: on(SignalKind::terminate())?,
-            hangup: on(SignalKind::hangup())?,
-            // What `fg` sends; it has no name in tokio.
-            resumed: on(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?,
+/// Signals that end the interface, and the one after which it draws anew, for the loop.
+fn signals() -> Result<UnboundedReceiver<Asked>> {
+    let on = |kind| {
+        signal(kind).map_err(|error| {
+            Error::new(ErrorKind::Io, format!("cannot listen for signals: {error}")).source(error)
         })
-    }
-}
-
-/// The loop: wait for something, take in all there is, draw once.
-async fn turn(
-    state: &mut State,
-    theme: Theme,
-    screen: &mut Screen,
-    jobs: &mut Jobs,
-    answered: &mut UnboundedReceiver<Message>,
-    signals: &mut Signals,
-) -> Result<()> {
-    let mut keyboard = Keyboard::listen();
-    let mut tick = tokio::time::interval(TICK);
-    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let mut messages = vec![Message::Start];
-    loop {
-        for message in messages.drain(..) {
-            state.now_ms = now_ms();
-            for effect in update::update(state, message) {
-                if !carry_out(effect, state, screen, jobs)? {
-                    return Ok(());
-                }
+    };
+    let mut terminate = on(SignalKind::terminate())?;
+    let mut hangup = on(SignalKind::hangup())?;
+    // What `fg` sends; it has no name in tokio.
+    let mut resumed = on(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?;
+    let (sender, asked) = unbounded_channel();
+    tokio::spawn(async move {
+        loop {
+            let what = tokio::select! {
+                _ = terminate.recv() => Asked::Leave,
+                _ = hangup.recv() => Asked::Leave,
+                _ = resumed.recv() => Asked::Resume,
+                () = sender.closed() => return,
+            };
+            if sender.send(what).is_err() {
+                return;
             }
         }
-        screen.draw(state, theme)?;
-        tokio::select! {
-            biased;
-            _ = signals.terminate.recv() => return Ok(()),
-            _ = signals.hangup.recv() => return Ok(()),
-            _ = signals.resumed.recv() => {
-                screen.resume()?;
-                let (width, height) = screen.size()?;
-                messages.push(Message::Resize(width, height));
-            }
-            event = keyboard.events.recv() => {
-                // The terminal is gone.
-                let Some(event) = event else { return Ok(()) };
-                messages.extend(taken(event));
-                while messages.len() < BURST {
-                    match keyboard.events.try_recv() {
-                        Ok(event) => messages.extend(taken(event)),
-                        Err(_) => break,
-                    }
-                }
-            }
-            first = answered.recv() => {
-                messages.extend(first);
-                while messages.len() < BURST {
-                    match answered.try_recv() {
-                        Ok(message) => messages.push(message),
-                        Err(_) => break,
-                    }
-                }
-            }
-            _ = tick.tick(), if state.at_work() => messages.push(Message::Tick),
-        }
-    }
+    });
+    Ok(asked)
 }
 
 /// What the terminal sends, read on a thread of its own: crossterm never comes back from reading a
 /// terminal that is gone, and the loop has to hear the signal that says so.
 struct Keyboard {
-    events: UnboundedReceiver<Event>,
     stop: Arc<AtomicBool>,
 }
 
 impl Keyboard {
-    fn listen() -> Self {
+    fn listen() -> (Self, UnboundedReceiver<Event>) {
         let (sender, events) = unbounded_channel();
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
@@ -227,7 +170,7 @@ impl Keyboard {
                 }
             }
         });
-        Self { events, stop }
+        (Self { stop }, events)
     }
 }
 
@@ -236,43 +179,4 @@ impl Drop for Keyboard {
         // Not waited for: on a terminal that is gone it would not come.
         self.stop.store(true, Ordering::Relaxed);
     }
-}
-
-fn taken(event: Event) -> Option<Message> {
-    Some(match event {
-        Event::Key(key) => Message::Key(key),
-        Event::Paste(text) => Message::Paste(text),
-        Event::Mouse(mouse) => Message::Mouse(mouse),
-        Event::Resize(width, height) => Message::Resize(width, height),
-        Event::FocusGained | Event::FocusLost => return None,
-    })
-}
-
-/// Does what `update` wants done; `false` when that is to leave.
-fn carry_out(
-    effect: Effect,
-    state: &mut State,
-    screen: &mut Screen,
-    jobs: &mut Jobs,
-) -> Result<bool> {
-    match effect {
-        Effect::Start(number, request) => jobs.start(number, request),
-        Effect::Cancel(slot) => jobs.cancel(slot),
-        Effect::Go(number) => jobs.go(number),
-        Effect::Copy(text) => {
-            if let Err(error) = screen.copy(&text) {
-                if error.kind() != ErrorKind::Unsupported {
-                    return Err(error);
-                }
-                state.say(Tone::Warn, error.message());
-            }
-        }
-        Effect::Mouse(on) => screen.set_mouse(on)?,
-        Effect::Suspend => {
-            screen.suspend()?;
-            state.size = screen.size()?;
-        }
-        Effect::Quit => return Ok(false),
-    }
-    Ok(true)
 }

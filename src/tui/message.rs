@@ -27,6 +27,8 @@ pub enum Message {
     Mouse(MouseEvent),
     /// The terminal's size.
     Resize(u16, u16),
+    /// Whether the terminal has the focus of its window, where it says so.
+    Focus(bool),
     /// Time passed while something is at work.
     Tick,
     /// What a job answers.
@@ -44,6 +46,8 @@ pub enum Effect {
     Go(u64),
     /// Put this text on the terminal's clipboard.
     Copy(String),
+    /// Say it outside the terminal, where somebody may look elsewhere.
+    Notify(String),
     /// Mouse reports on or off.
     Mouse(bool),
     /// Give the terminal back and stop, until the shell goes on.

@@ -263,6 +263,8 @@ pub struct State {
     pub last_number: u64,
     /// Whether the mouse is reported.
     pub mouse: bool,
+    /// Whether the terminal has the focus of its window; `true` where it does not say.
+    pub focused: bool,
     /// Which keys do what.
     pub keymap: Keymap,
     /// A run to open as soon as the interface stands.
@@ -294,6 +296,7 @@ impl State {
             awaited: HashMap::new(),
             last_number: 0,
             mouse: false,
+            focused: true,
             keymap: Keymap::default(),
             open_first: None,
         }

@@ -21,6 +21,7 @@ use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use rustix::process::{Signal, kill_current_process_group};
 
+use super::driver::Surface;
 use super::state::State;
 use super::theme::Theme;
 use super::view;
@@ -103,21 +104,15 @@ impl Screen {
         self.terminal.swap_buffers();
         Ok(())
     }
+}
 
-    /// Columns and rows.
-    ///
-    /// # Errors
-    /// When the terminal does not say.
-    pub fn size(&self) -> Result<(u16, u16)> {
+impl Surface for Screen {
+    fn size(&self) -> Result<(u16, u16)> {
         let size = self.terminal.size().map_err(failed)?;
         Ok((size.width, size.height))
     }
 
-    /// Draws `state`.
-    ///
-    /// # Errors
-    /// When the terminal is gone.
-    pub fn draw(&mut self, state: &State, theme: Theme) -> Result<()> {
+    fn draw(&mut self, state: &State, theme: Theme) -> Result<()> {
         // Terminals that know it show the frame at once; the others ignore it.
         queue!(stdout(), BeginSynchronizedUpdate).map_err(failed)?;
         let drawn = self.terminal.draw(|frame| view::draw(state, theme, frame));
@@ -125,11 +120,7 @@ impl Screen {
         execute!(stdout(), EndSynchronizedUpdate).map_err(failed)
     }
 
-    /// Mouse reports on or off.
-    ///
-    /// # Errors
-    /// When the terminal is gone.
-    pub fn set_mouse(&mut self, on: bool) -> Result<()> {
+    fn set_mouse(&mut self, on: bool) -> Result<()> {
         self.mouse = on;
         if on {
             execute!(stdout(), EnableMouseCapture).map_err(failed)
@@ -138,12 +129,8 @@ impl Screen {
         }
     }
 
-    /// Puts `text` on the terminal's clipboard (OSC 52), which also works over ssh. Only what can be
-    /// printed is sent, in base64.
-    ///
-    /// # Errors
-    /// When the text is not fit for it, or the terminal is gone.
-    pub fn copy(&mut self, text: &str) -> Result<()> {
+    /// OSC 52, which also works over ssh. Only what can be printed is sent, in base64.
+    fn copy(&mut self, text: &str) -> Result<()> {
         let sequence = osc52(text)?;
         let mut out = stdout();
         out.write_all(sequence.as_bytes())
@@ -151,11 +138,11 @@ impl Screen {
             .map_err(failed)
     }
 
-    /// Gives the terminal back, stops, and takes it again when the shell goes on.
-    ///
-    /// # Errors
-    /// When it cannot be taken again.
-    pub fn suspend(&mut self) -> Result<()> {
+    fn notify(&mut self, _text: &str) -> Result<()> {
+        Ok(())
+    }
+
+    fn suspend(&mut self) -> Result<()> {
         give_back();
         // The whole group, as the terminal's own ctrl-z would: the shell then knows.
         let stopped = kill_current_process_group(Signal::TSTP);
@@ -163,11 +150,7 @@ impl Screen {
         stopped.map_err(|errno| failed(errno.into()))
     }
 
-    /// Takes the terminal again after something else had it (SIGCONT).
-    ///
-    /// # Errors
-    /// When it cannot be.
-    pub fn resume(&mut self) -> Result<()> {
+    fn resume(&mut self) -> Result<()> {
         self.enter()
     }
 }

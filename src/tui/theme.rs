@@ -33,6 +33,18 @@ pub enum Tone {
     Accent,
     /// A match of the search.
     Match,
+    /// Code: a word of the language.
+    Keyword,
+    /// Code: a text.
+    Quoted,
+    /// Code: a remark.
+    Comment,
+    /// Code: a number or another constant.
+    Constant,
+    /// Code: the name of a function.
+    Function,
+    /// Code: the name of a type, a tag or a section.
+    Type,
 }
 
 /// A line of text in tones, before it meets a theme.
@@ -52,7 +64,7 @@ impl Theme {
         let style = Style::new();
         let (color, modifier) = match tone {
             Tone::Plain => return style,
-            Tone::Dim => return style.add_modifier(Modifier::DIM),
+            Tone::Dim | Tone::Comment => return style.add_modifier(Modifier::DIM),
             Tone::Strong => return style.add_modifier(Modifier::BOLD),
             Tone::Added | Tone::Good => (Color::Green, Modifier::empty()),
             Tone::Removed => (Color::Red, Modifier::empty()),
@@ -61,6 +73,11 @@ impl Theme {
             Tone::Hunk => (Color::Cyan, Modifier::empty()),
             Tone::Busy => (Color::Blue, Modifier::empty()),
             Tone::Accent => (Color::Cyan, Modifier::BOLD),
+            Tone::Keyword => (Color::Magenta, Modifier::empty()),
+            Tone::Quoted => (Color::Green, Modifier::empty()),
+            Tone::Constant => (Color::Yellow, Modifier::empty()),
+            Tone::Function => (Color::Blue, Modifier::empty()),
+            Tone::Type => (Color::Cyan, Modifier::empty()),
             Tone::Match => (Color::Magenta, Modifier::UNDERLINED),
         };
         let style = style.add_modifier(modifier);

@@ -32,6 +32,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         Message::Paste(text) => overlay::paste(state, &mut out, &text),
         Message::Mouse(event) => mouse::mouse(state, &mut out, event),
         Message::Resize(width, height) => state.size = (width, height),
+        Message::Focus(here) => state.focused = here,
         Message::Tick => {
             if let Some(opening) = &mut state.opening {
                 opening.chain.now = state.now_ms;

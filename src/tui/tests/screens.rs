@@ -1,4 +1,4 @@
-//! The main screens at three sizes, and colours where they mean something.
+//! The main screens at four sizes, and colours where they mean something.
 
 use ratatui::style::{Color, Modifier};
 
@@ -8,7 +8,7 @@ use crate::tui::message::{Answer, Slot, Written};
 use crate::tui::state::Failure;
 use crate::tui::theme::{Theme, Tone};
 
-const SIZES: [(u16, u16); 3] = [(160, 45), (80, 24), (60, 16)];
+const SIZES: [(u16, u16); 4] = [(200, 60), (120, 35), (80, 24), (60, 16)];
 
 /// Snapshots what `app` makes at each size.
 fn at_sizes(name: &str, app: impl Fn(u16, u16) -> App) {

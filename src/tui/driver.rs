@@ -1,0 +1,189 @@
+//! The loop: wait for something, take in all there is, draw once. It never waits on a database, a
+//! disk or a worker, and knows a screen only by what it asks of one, so that tests drive it too.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crossterm::event::Event;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::jobs::Jobs;
+use super::message::{Effect, Message};
+use super::state::State;
+use super::theme::{Theme, Tone};
+use super::update;
+use crate::{ErrorKind, Result};
+
+/// How often a line that shows progress is drawn though nothing was reported.
+const TICK: Duration = Duration::from_millis(250);
+/// Messages taken in before the next frame, so that a burst is one frame and not many.
+const BURST: usize = 1024;
+
+/// What the loop needs of a screen.
+pub trait Surface {
+    /// Columns and rows.
+    ///
+    /// # Errors
+    /// When the terminal does not say.
+    fn size(&self) -> Result<(u16, u16)>;
+
+    /// Draws `state`.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    fn draw(&mut self, state: &State, theme: Theme) -> Result<()>;
+
+    /// Mouse reports on or off.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    fn set_mouse(&mut self, on: bool) -> Result<()>;
+
+    /// Puts `text` on the terminal's clipboard.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] when the text is not fit for it; else the terminal is gone.
+    fn copy(&mut self, text: &str) -> Result<()>;
+
+    /// Tells whoever looks elsewhere that something ended, where the terminal can (OSC 9).
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    fn notify(&mut self, text: &str) -> Result<()>;
+
+    /// Gives the terminal back, stops, and takes it again when the shell goes on.
+    ///
+    /// # Errors
+    /// When it cannot be taken again.
+    fn suspend(&mut self) -> Result<()>;
+
+    /// Takes the terminal again after something else had it.
+    ///
+    /// # Errors
+    /// When it cannot be.
+    fn resume(&mut self) -> Result<()>;
+}
+
+/// What reaches the loop from outside the process.
+#[derive(Debug)]
+pub struct Outside {
+    /// What the terminal reports; closed when the terminal is gone.
+    pub events: UnboundedReceiver<Event>,
+    /// What signals ask for; heard before anything that is typed.
+    pub asked: UnboundedReceiver<Asked>,
+    /// Milliseconds since the epoch.
+    pub clock: fn() -> i64,
+}
+
+/// What a signal asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// To leave.
+    Leave,
+    /// To take the terminal again: the shell lets us go on.
+    Resume,
+}
+
+/// Runs until it is left.
+///
+/// # Errors
+/// When the screen cannot be used.
+pub async fn drive(
+    state: &mut State,
+    theme: Theme,
+    screen: &mut impl Surface,
+    jobs: &mut Jobs,
+    answered: &mut UnboundedReceiver<Message>,
+    outside: &mut Outside,
+) -> Result<()> {
+    let mut tick = tokio::time::interval(TICK);
+    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut messages = vec![Message::Start];
+    loop {
+        for message in messages.drain(..) {
+            state.now_ms = (outside.clock)();
+            for effect in update::update(state, message) {
+                if !carry_out(effect, state, screen, jobs)? {
+                    return Ok(());
+                }
+            }
+        }
+        screen.draw(state, theme)?;
+        tokio::select! {
+            biased;
+            asked = outside.asked.recv() => match asked {
+                Some(Asked::Resume) => {
+                    screen.resume()?;
+                    let (width, height) = screen.size()?;
+                    messages.push(Message::Resize(width, height));
+                }
+                Some(Asked::Leave) | None => return Ok(()),
+            },
+            event = outside.events.recv() => {
+                // The terminal is gone.
+                let Some(event) = event else { return Ok(()) };
+                messages.extend(taken(event));
+                messages.extend(waiting(&mut outside.events).filter_map(taken));
+            }
+            first = answered.recv() => {
+                messages.extend(first);
+                messages.extend(waiting(answered));
+            }
+            _ = tick.tick(), if state.at_work() => messages.push(Message::Tick),
+        }
+    }
+}
+
+/// What is there already, up to a burst.
+fn waiting<T>(channel: &mut UnboundedReceiver<T>) -> impl Iterator<Item = T> {
+    std::iter::from_fn(|| channel.try_recv().ok()).take(BURST)
+}
+
+fn taken(event: Event) -> Option<Message> {
+    Some(match event {
+        Event::Key(key) => Message::Key(key),
+        Event::Paste(text) => Message::Paste(text),
+        Event::Mouse(mouse) => Message::Mouse(mouse),
+        Event::Resize(width, height) => Message::Resize(width, height),
+        Event::FocusGained => Message::Focus(true),
+        Event::FocusLost => Message::Focus(false),
+    })
+}
+
+/// Does what `update` wants done; `false` when that is to leave.
+fn carry_out(
+    effect: Effect,
+    state: &mut State,
+    screen: &mut impl Surface,
+    jobs: &mut Jobs,
+) -> Result<bool> {
+    match effect {
+        Effect::Start(number, request) => jobs.start(number, request),
+        Effect::Cancel(slot) => jobs.cancel(slot),
+        Effect::Go(number) => jobs.go(number),
+        Effect::Copy(text) => {
+            if let Err(error) = screen.copy(&text) {
+                if error.kind() != ErrorKind::Unsupported {
+                    return Err(error);
+                }
+                state.say(Tone::Warn, error.message());
+            }
+        }
+        Effect::Notify(text) => screen.notify(&text)?,
+        Effect::Mouse(on) => screen.set_mouse(on)?,
+        Effect::Suspend => {
+            screen.suspend()?;
+            state.size = screen.size()?;
+        }
+        Effect::Quit => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// The clock of a real run.
+#[must_use]
+pub fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    })
+}
