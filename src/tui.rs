@@ -8,6 +8,7 @@ pub mod action;
 pub mod driver;
 pub mod fit;
 pub mod footer;
+pub mod fuzzy;
 pub mod jobs;
 pub mod keymap;
 pub mod layout;

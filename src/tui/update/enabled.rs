@@ -46,6 +46,20 @@ pub fn why_not(state: &State, id: Id) -> Option<String> {
                 .is_none()
                 .then(|| "no file here".into()),
         },
+        Id::MarkFile | Id::Viewed => match (&state.refusal, &state.opened) {
+            (Some(refusal), _) => Some(refusal.failure.message.clone()),
+            (None, None) => open_first(),
+            (None, Some(_)) => {
+                let node = state.files.selected().zip(state.tree());
+                match node.map(|(node, tree)| &tree.nodes[node]) {
+                    None => Some("no file here".into()),
+                    Some(node) if id == Id::Viewed && node.change.is_none() => {
+                        Some("only changed files are ticked off".into())
+                    }
+                    Some(_) => None,
+                }
+            }
+        },
         Id::OpenRun => state.runs.rows.is_empty().then(|| "no run here".into()),
         Id::Copy | Id::PreviousTurn | Id::NextTurn => {
             let some = state.current.is_some() || state.opened.is_some();
