@@ -126,7 +126,7 @@ impl Jobs {
     }
 
     /// Ends the worker of a run that is set aside.
-    pub fn rest(&mut self, handle: Handle) {
+    pub fn rest(&mut self, handle: &Handle) {
         if let Some(live) = handle.live().cloned() {
             self.tasks.spawn_blocking(move || live.rest());
         }
