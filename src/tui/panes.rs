@@ -2,4 +2,5 @@
 
 pub mod content;
 pub mod files;
+mod run_row;
 pub mod runs;
