@@ -40,7 +40,7 @@ impl Columns {
         let whose = if flat { WHOSE } else { 0 };
         let room = width.saturating_sub(least + whose);
         let counts = room >= COUNTS;
-        let word = room >= COUNTS + WORD + 1;
+        let word = room > COUNTS + WORD;
         let rest = room.saturating_sub(COUNTS + if word { WORD + 1 } else { 0 });
         Self {
             turn,

@@ -91,24 +91,25 @@ impl Word {
         text: Utf32Str<'_>,
         mut at: Option<&mut Vec<u32>>,
     ) -> bool {
-        if !(field == Field::Id && self.hex) {
-            let start = text.slice(..text.len().min(SHOWN));
-            let before = at.as_ref().map_or(0, |at| at.len());
-            let score = match &mut at {
-                Some(at) => self.loose.indices(start, matcher, at),
-                None => self.loose.score(start, matcher),
-            };
-            if score.is_some_and(|score| usize::from(score) >= TELLING * self.letters) {
-                return true;
-            }
-            if let Some(at) = &mut at {
-                at.truncate(before);
-            }
+        // What stands there letter by letter is found at once, and is what is meant.
+        let strict = match &mut at {
+            Some(at) => self.strict.indices(text, matcher, at),
+            None => self.strict.score(text, matcher),
+        };
+        if strict.is_some() || (field == Field::Id && self.hex) {
+            return strict.is_some();
         }
-        match at {
-            Some(at) => self.strict.indices(text, matcher, at).is_some(),
-            None => self.strict.score(text, matcher).is_some(),
+        let start = text.slice(..text.len().min(SHOWN));
+        let before = at.as_ref().map_or(0, |at| at.len());
+        let score = match &mut at {
+            Some(at) => self.loose.indices(start, matcher, at),
+            None => self.loose.score(start, matcher),
+        };
+        let tells = score.is_some_and(|score| usize::from(score) >= TELLING * self.letters);
+        if let (Some(at), false) = (at, tells) {
+            at.truncate(before);
         }
+        tells
     }
 }
 

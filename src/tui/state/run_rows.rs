@@ -167,10 +167,9 @@ impl RunsPane {
         let mut of_agents: HashMap<Option<&str>, u32> = HashMap::new();
         let mut of_sessions: HashMap<&str, u32> = HashMap::new();
         let mut of_statuses: HashMap<String, u32> = HashMap::new();
-        let all = self.runs.len() + self.search.found.len();
         let mut shown = Vec::new();
-        for index in 0..all {
-            let Some(run) = self.at(index) else { continue };
+        let all = self.runs.iter().chain(&self.search.found);
+        for (index, run) in all.enumerate() {
             let agent = run.agent_id.as_deref();
             let mut hits = *of_agents.entry(agent).or_insert_with(|| {
                 let id = agent.unwrap_or("teams and workflows");
@@ -260,14 +259,15 @@ impl RunsPane {
         for (agent, sessions) in agents {
             let agent = agent.map(str::to_owned);
             // An agent of which nothing is read yet stands folded: unfolding it reads.
-            let folded = sessions.is_empty() || folds.contains(&Node::Agent(agent.clone()));
+            let is_folded = |node: &dyn Fn() -> Node| !folds.is_empty() && folds.contains(&node());
+            let folded = sessions.is_empty() || is_folded(&|| Node::Agent(agent.clone()));
             rows.push(Row {
                 depth: 0,
                 item: Item::Agent(agent.clone(), folded),
             });
             for (session, runs) in sessions.into_iter().filter(|_| !folded) {
-                let node = Node::Session(agent.clone(), session.to_owned());
-                let folded = folds.contains(&node);
+                let node = || Node::Session(agent.clone(), session.to_owned());
+                let folded = is_folded(&node);
                 rows.push(Row {
                     depth: 1,
                     item: Item::Session(agent.clone(), session.to_owned(), folded),

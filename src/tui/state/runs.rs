@@ -339,7 +339,10 @@ impl RunsPane {
         }
         // A run that was chosen stays, though it was not loaded before.
         let chosen = match &self.kept {
-            Some(Node::Run(run_id)) => self.run(run_id).cloned(),
+            Some(Node::Run(chosen)) => {
+                let mut found = self.search.found.iter();
+                found.find(|run| run.run_id == *chosen).cloned()
+            }
             _ => None,
         };
         self.search = Search::default();

@@ -247,8 +247,7 @@ fn hostile_text_costs_nothing_and_stays_in_its_columns() {
         app.text("日本");
         assert_eq!(shown(&app).len(), 1);
         let screen = app.screen();
-        let edge = |line: &str| line.chars().nth(0) == Some('│');
-        for line in screen.lines().filter(|line| edge(line)) {
+        for line in screen.lines().filter(|line| line.starts_with('│')) {
             assert!(line.ends_with('│'), "{screen}");
         }
         assert!(!screen.contains('\u{202e}') && !screen.contains('\x1b'));
