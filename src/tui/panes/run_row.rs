@@ -89,8 +89,11 @@ pub(super) fn line(state: &State, run: &RunRow, width: usize, marker: &mut Marke
     } else {
         line.push((quiet, format!("{age:>4} ")));
         match &answer {
-            Err(error) if says_its_status(error.kind()) => {
+            Err(error) if error.kind() == ErrorKind::NotCompleted => {
                 marker.mark(&mut line, tone, fuzzy::Field::Words, &word, SIZE);
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::BadRow | ErrorKind::BadReference) => {
+                line.push((Tone::Bad, fit::pad("damaged", SIZE)));
             }
             answer => line.push((quiet, size(answer))),
         }
@@ -123,11 +126,6 @@ pub(super) fn line(state: &State, run: &RunRow, width: usize, marker: &mut Marke
         line.push((Tone::Warn, format!(" {word}")));
     }
     line
-}
-
-/// Whether a refusal is told by the status, and so a size's place can hold its word.
-fn says_its_status(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::NotCompleted | ErrorKind::BadRow)
 }
 
 /// The size, with a gap before what follows unless it is very large.

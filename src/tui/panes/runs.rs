@@ -18,28 +18,42 @@ const WORD: usize = 16;
 /// The title, and how much of the list is loaded or found.
 #[must_use]
 pub fn title(state: &State, width: usize) -> (Toned, Toned) {
-    let runs = &state.runs;
     let mut left = vec![(Tone::Strong, "1 Runs".to_owned())];
-    let mut part = |text: &str| left.push((Tone::Warn, format!("  {}", visible(text))));
-    if !runs.marks.is_empty() {
-        part(&format!("{} marked", grouped(runs.marks.len() as u64)));
+    let forms = amount(state);
+    let least = forms.last().map_or(0, |form| fit::columns(form));
+    for part in parts(state) {
+        // How many there are is never cut off.
+        let room = title_room(&left, width).saturating_sub(least + 2);
+        if room < 4 {
+            break;
+        }
+        left.push((Tone::Warn, format!("  {}", fit::clip(&part, room))));
     }
-    if let Some(status) = &runs.status {
-        part(fit::take(status, WORD));
+    let right = fit::first_form(forms, title_room(&left, width));
+    (left, vec![(Tone::Dim, right)])
+}
+
+/// What narrows and orders the list, the most telling first.
+fn parts(state: &State) -> Vec<String> {
+    let runs = &state.runs;
+    let short = |text: &str| visible(fit::take(text, WORD)).into_owned();
+    let mut parts = Vec::new();
+    if !runs.text.is_empty() {
+        parts.push(format!("/{}", short(&runs.text)));
     }
+    parts.extend(runs.status.as_deref().map(short));
     if let Some(since) = &runs.since {
-        part(&format!("since {}", fit::take(&since.text, WORD)));
+        parts.push(format!("since {}", short(&since.text)));
     }
     match runs.order {
         Order::Newest => {}
-        Order::Oldest => part("oldest first"),
-        Order::Largest => part("largest of loaded"),
+        Order::Oldest => parts.push("oldest first".into()),
+        Order::Largest => parts.push("largest of loaded".into()),
     }
-    if !runs.text.is_empty() {
-        part(&format!("/{}", fit::take(&runs.text, WORD)));
+    if !runs.marks.is_empty() {
+        parts.push(format!("{} marked", grouped(runs.marks.len() as u64)));
     }
-    let right = fit::first_form(amount(state), title_room(&left, width));
-    (left, vec![(Tone::Dim, right)])
+    parts
 }
 
 /// How many of how many, in forms from the longest to the shortest.
@@ -52,7 +66,7 @@ fn amount(state: &State) -> Vec<String> {
         let found = found(state);
         return match &runs.search.state {
             Searched::Asked => vec![format!("{found}, searching…"), format!("{found} …"), found],
-            Searched::More(_) => vec![format!("{found}, more below"), format!("{found} +")],
+            Searched::More(_) => vec![format!("{found}, more below"), format!("{found}+")],
             Searched::Failed(_) => vec![format!("{found}, search failed"), format!("{found} !")],
             Searched::No | Searched::Ended => vec![found],
         };
@@ -62,7 +76,7 @@ fn amount(state: &State) -> Vec<String> {
     match (runs.next.is_some(), total) {
         (true, Some(total)) => {
             let short = format!("{loaded} of {}", grouped(total));
-            vec![format!("{short}, more below"), short]
+            vec![format!("{short}, more below"), short, format!("{loaded}+")]
         }
         (true, None) => vec![format!("{loaded}, more below"), format!("{loaded}+")],
         (false, _) if runs.is_filtered() => vec![format!("{loaded} found"), loaded],

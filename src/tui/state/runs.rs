@@ -171,6 +171,8 @@ pub struct RunsPane {
     pub cursor: usize,
     /// The first row on the screen.
     pub top: usize,
+    /// What the cursor was on when reading on began by itself: it does so once for each place.
+    pub read_for: Option<Node>,
     /// Whether the rows are to be made anew.
     pub stale: bool,
     /// Whether the next list begins at its top: another filter made it.
@@ -373,6 +375,7 @@ impl RunsPane {
         self.next = page.next;
         self.notices = std::mem::take(&mut page.notices);
         self.paged = false;
+        self.read_for = None;
         if self.search.found.is_empty() {
             self.sessions.clear();
             self.retention.clear();
@@ -385,6 +388,7 @@ impl RunsPane {
     /// Adds a page at the end, without what is there already.
     pub fn append(&mut self, mut page: RunPage) {
         self.keep_place();
+        self.stay_above_the_end();
         self.next = page.next;
         self.paged = true;
         self.learn(&mut page);
@@ -424,6 +428,9 @@ impl RunsPane {
         self.keep_place();
         // Not where another filter puts the cursor anyway.
         self.first_else = true;
+        if on {
+            self.stay_above_the_end();
+        }
         self.search.state = page.next.map_or(Searched::Ended, Searched::More);
         self.learn(&mut page);
         if !on {
@@ -451,6 +458,15 @@ impl RunsPane {
         self.rows.clear();
         self.cursor = 0;
         self.first_else = true;
+    }
+
+    /// Where the cursor is on the list's end it stays on the row above, and does not go on with it.
+    fn stay_above_the_end(&mut self) {
+        if self.kept == Some(Node::More) {
+            let above = (0..self.cursor).rev();
+            self.kept = above.filter_map(|row| self.node(row)).next();
+            self.read_for.clone_from(&self.kept);
+        }
     }
 
     fn keep_place(&mut self) {

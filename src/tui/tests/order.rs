@@ -129,7 +129,9 @@ fn says_where_reading_on_ends_and_why_it_failed() {
         Slot::Page,
         Answer::Page(PageUse::Append, Ok(page(many(200), false))),
     );
-    assert_eq!(app.state.runs.cursor, place, "the place is kept");
+    assert_eq!(app.state.runs.cursor, place - 1, "on the row above the end");
+    let last = app.state.runs.selected().map(|run| run.run_id.as_str());
+    assert_eq!(last, Some("r199"), "the place is kept");
     app.keys("G");
     let screen = app.screen();
     assert!(screen.contains("that is all: 400 runs"), "{screen}");
@@ -138,6 +140,41 @@ fn says_where_reading_on_ends_and_why_it_failed() {
         Some("r399"),
         "the cursor passes over the last line"
     );
+}
+
+#[test]
+fn reads_on_once_for_each_place() {
+    let mut app = App::empty(160, 30);
+    let many = |from: i64, agent: &'static str| -> Vec<RunRow> {
+        let row = |n| run(&format!("r{n}"), "s", Some(agent), "ERROR", n, n);
+        (from..from + 200).map(row).collect()
+    };
+    let mut first = many(0, "a");
+    first.push(run("other", "t", Some("b"), "ERROR", 1, 201));
+    app.answer(
+        Slot::Page,
+        Answer::Page(PageUse::Replace, Ok(page(first, true))),
+    );
+    app.keys("G");
+    app.requests();
+    // What comes stands above the end of the tree, near which the cursor still is.
+    app.answer(
+        Slot::Page,
+        Answer::Page(PageUse::Append, Ok(page(many(300, "a"), true))),
+    );
+    assert!(
+        app.requests().is_empty(),
+        "not the whole database for one key"
+    );
+    assert!(!app.state.awaited.contains_key(&Slot::Page));
+    app.keys("G");
+    assert!(matches!(
+        &app.requests()[..],
+        [Request::Page {
+            how: PageUse::Append,
+            ..
+        }]
+    ));
 }
 
 #[test]

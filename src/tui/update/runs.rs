@@ -235,7 +235,9 @@ pub(super) fn settle(state: &mut State, out: &mut Vec<Effect>) {
         runs.rows.len(),
     );
     let near_end = runs.cursor + AHEAD >= runs.rows.len() && runs.cursor > 0;
-    if near_end && runs.rows.len() > AHEAD && reads_on_by_itself(state) {
+    let here = runs.node(runs.cursor);
+    if near_end && runs.rows.len() > AHEAD && runs.read_for != here && reads_on_by_itself(state) {
+        state.runs.read_for = here;
         read_on(state, out);
     }
 }
