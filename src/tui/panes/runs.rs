@@ -63,13 +63,18 @@ fn amount(state: &State) -> Vec<String> {
         return vec!["reading…".into()];
     }
     if runs.has_text() {
-        let found = found(state);
-        return match &runs.search.state {
-            Searched::Asked => vec![format!("{found}, searching…"), format!("{found} …"), found],
-            Searched::More(_) => vec![format!("{found}, more below"), format!("{found}+")],
-            Searched::Failed(_) => vec![format!("{found}, search failed"), format!("{found} !")],
-            Searched::No | Searched::Ended => vec![found],
+        let (long, short) = found(state);
+        let (words, sign) = match &runs.search.state {
+            Searched::Asked => (", searching…", " …"),
+            Searched::More(_) => (", more below", "+"),
+            Searched::Failed(_) => (", search failed", " !"),
+            Searched::No | Searched::Ended => ("", ""),
         };
+        return vec![
+            format!("{long}{words}"),
+            format!("{long}{sign}"),
+            format!("{short}{sign}"),
+        ];
     }
     let loaded = grouped(runs.runs.len() as u64);
     let total = runs.total().filter(|total| *total > runs.runs.len() as u64);
@@ -85,17 +90,24 @@ fn amount(state: &State) -> Vec<String> {
     }
 }
 
-/// `5 of 128`: runs that the text is found in, of those there are or, where nobody counted them, of
-/// those that are loaded.
-fn found(state: &State) -> String {
+/// `5 of 128` where all runs are loaded. Else letters may be left out only in those that are, so it is
+/// `5 of 200 loaded, 3 beyond`, and in short `8 of 203`.
+fn found(state: &State) -> (String, String) {
     let runs = &state.runs;
-    let loaded = (runs.runs.len() + runs.search.found.len()) as u64;
-    let shown = grouped(runs.shown as u64);
-    match runs.total() {
-        Some(total) => format!("{shown} of {}", grouped(total.max(loaded))),
-        None if runs.next.is_none() => format!("{shown} of {}", grouped(loaded)),
-        None => format!("{shown} of {} loaded", grouped(loaded)),
+    let loaded = runs.runs.len() as u64;
+    let all = loaded + runs.search.found.len() as u64;
+    let shown = runs.shown as u64;
+    if runs.next.is_none() {
+        let total = runs.total().unwrap_or(all).max(all);
+        let whole = format!("{} of {}", grouped(shown), grouped(total));
+        return (whole.clone(), whole);
     }
+    let beyond = runs.shown_beyond as u64;
+    let mut long = format!("{} of {} loaded", grouped(shown - beyond), grouped(loaded));
+    if beyond > 0 {
+        long.push_str(&format!(", {} beyond", grouped(beyond)));
+    }
+    (long, format!("{} of {}", grouped(shown), grouped(all)))
 }
 
 /// What the line that is typed says of what it found, from the longest form to the shortest.
@@ -105,18 +117,21 @@ pub fn filter_forms(state: &State) -> Vec<String> {
     if !runs.loaded || !runs.has_text() {
         return Vec::new();
     }
-    let found = found(state);
-    let (whole, short) = match &runs.search.state {
-        Searched::Asked => ("searching the whole database…", "searching…"),
-        Searched::More(_) => ("more of them below: enter, then G reads on", "more below"),
-        Searched::Failed(_) => ("the database could not be searched", "search failed"),
-        Searched::No | Searched::Ended => ("the whole database was searched", "all searched"),
+    let (long, short) = found(state);
+    let (words, word) = match (&runs.search.state, runs.next.is_some()) {
+        (Searched::Asked, false) => ("searching the whole database…", "searching…"),
+        (Searched::Asked, true) => ("searching the rest for it as typed…", "searching…"),
+        (Searched::More(_), _) => ("more below: enter, then G reads on", "more below"),
+        (Searched::Failed(_), _) => ("the database could not be searched", "search failed"),
+        (_, false) => ("the whole database was searched", "all searched"),
+        (_, true) => ("the rest was searched for it as typed", "all searched"),
     };
     vec![
-        format!("{found} · {whole} · enter keeps it · esc drops it"),
-        format!("{found} · {whole}"),
-        format!("{found} · {short}"),
-        found,
+        format!("{long} · {words} · enter keeps it · esc drops it"),
+        format!("{long} · {words}"),
+        format!("{long} · {word}"),
+        format!("{short} · {word}"),
+        short,
     ]
 }
 

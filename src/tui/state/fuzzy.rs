@@ -15,6 +15,8 @@ const FIELD: usize = 300;
 const SHOWN: usize = 100;
 /// Points per letter from which a match tells something; letters side by side have 16.
 const TELLING: usize = 15;
+/// Characters per letter over which a match may be strewn.
+const STREWN: usize = 5;
 
 /// What kind of text a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,14 +102,17 @@ impl Word {
             return strict.is_some();
         }
         let start = text.slice(..text.len().min(SHOWN));
-        let before = at.as_ref().map_or(0, |at| at.len());
-        let score = match &mut at {
-            Some(at) => self.loose.indices(start, matcher, at),
-            None => self.loose.score(start, matcher),
-        };
-        let tells = score.is_some_and(|score| usize::from(score) >= TELLING * self.letters);
-        if let (Some(at), false) = (at, tells) {
-            at.truncate(before);
+        let score = self.loose.score(start, matcher);
+        if score.is_none_or(|score| usize::from(score) < TELLING * self.letters) {
+            return false;
+        }
+        let mut places = Vec::with_capacity(self.letters);
+        self.loose.indices(start, matcher, &mut places);
+        let (first, last) = (places.iter().min(), places.iter().max());
+        let span = first.zip(last).map_or(0, |(first, last)| last - first + 1);
+        let tells = span as usize <= STREWN * self.letters;
+        if let (Some(at), true) = (at, tells) {
+            at.append(&mut places);
         }
         tells
     }
@@ -172,6 +177,7 @@ mod tests {
             !found("REF", Field::Words, "Fix refunds"),
             "capitals are meant"
         );
+        assert!(!found("lrt", Field::Words, "Look around in the repository"));
         assert!(found("cafe", Field::Words, "Le Café"));
         assert!(!found(
             "xyz",

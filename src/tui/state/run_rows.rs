@@ -106,6 +106,8 @@ impl RunsPane {
         let to_first = first || std::mem::take(&mut self.first_else);
         let shown = self.sift();
         self.shown = shown.len();
+        let loaded = self.runs.len();
+        self.shown_beyond = shown.iter().filter(|index| **index >= loaded).count();
         self.turn_digits = self.widest_turn(&shown);
         self.rows = if self.flat {
             let run = |run| Row {

@@ -165,6 +165,8 @@ pub struct RunsPane {
     pub rows: Vec<Row>,
     /// Runs that the filter lets through.
     pub shown: usize,
+    /// Those of them that are beyond what is loaded.
+    pub shown_beyond: usize,
     /// Columns that a turn's number takes.
     pub turn_digits: usize,
     /// The row under the cursor.

@@ -60,9 +60,9 @@ fn narrows_at_once_and_asks_the_database_beside_it() {
     app.text("bill");
     assert_eq!(shown(&app), ["run-damaged"], "before any answer");
     let screen = app.screen();
-    assert!(screen.contains("1 of 7, searching…"), "{screen}");
+    assert!(screen.contains("1 of 7 loaded, searching…"), "{screen}");
     assert!(
-        screen.contains("1 of 7 · searching the whole database…"),
+        screen.contains("1 of 7 loaded · searching the rest for it as typed…"),
         "{screen}"
     );
     let asked = app.requests();
@@ -79,11 +79,17 @@ fn narrows_at_once_and_asks_the_database_beside_it() {
     assert_eq!(shown(&app), ["run-old", "run-damaged"], "by its time");
     let screen = app.screen();
     assert!(
-        screen.contains("2 of 8 · the whole database was searched · enter keeps it"),
+        screen.contains(
+            "1 of 7 loaded, 1 beyond · the rest was searched for it as typed · enter keeps it"
+        ),
         "{screen}"
     );
     app.keys("enter");
-    assert!(app.screen().contains("2 of 8"), "{}", app.screen());
+    assert!(
+        app.screen().contains("1 of 7 loaded, 1 beyond"),
+        "{}",
+        app.screen()
+    );
 }
 
 #[test]
@@ -127,7 +133,7 @@ fn without_it_the_list_is_what_it_was() {
     app.answer(Slot::Search, answer);
     assert_eq!(shown(&app), ["run-look", "run-far"]);
     assert!(
-        app.screen().contains("2 of 8, more below"),
+        app.screen().contains("1 of 7 loaded, 1 beyond"),
         "{}",
         app.screen()
     );
@@ -181,7 +187,7 @@ fn what_was_found_goes_on_and_may_fail() {
     let why = Failure::new(ErrorKind::Database, "agno.sqlite is locked");
     app.answer(Slot::Search, Answer::Page(PageUse::FoundMore, Err(why)));
     let screen = app.screen();
-    assert!(screen.contains("4 of 7, search failed"), "{screen}");
+    assert!(screen.contains("4 of 7 loaded, search failed"), "{screen}");
     assert!(
         screen.contains("✖ agno.sqlite is locked (enter tries again)"),
         "{screen}"
