@@ -5,13 +5,20 @@ mod database;
 mod gate;
 mod model;
 mod open;
+mod retention;
+#[cfg(feature = "app")]
+mod since;
 mod sqlite;
 
 pub use database::{RunsDatabase, Tables};
 pub use gate::{Opening, gate};
 pub use model::{
-    AgentSummary, Cursor, Previous, Repository, RunData, RunFilter, RunPage, RunRow, SessionInfo,
+    AgentSummary, Cursor, Previous, Repository, RunData, RunFilter, RunOrder, RunPage, RunRow,
+    SessionInfo,
 };
 pub(crate) use open::block_on;
 pub use open::{OpenedRun, Runs};
+pub use retention::{DEFAULT_RETAINED, Retention};
+#[cfg(feature = "app")]
+pub use since::since;
 pub use sqlite::SqliteRuns;

@@ -192,6 +192,9 @@ pub(super) struct RunsArgs {
     /// Only runs whose id, agent, session or title holds this
     #[arg(long, value_name = "TEXT")]
     pub search: Option<String>,
+    /// List the oldest first; a cursor goes on in the order it came from
+    #[arg(long)]
+    pub oldest_first: bool,
     /// At most this many
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub limit: u32,

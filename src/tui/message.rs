@@ -65,6 +65,8 @@ pub enum Slot {
     Agents,
     /// Pages of the list.
     Page,
+    /// Pages of what the database finds for the list's filter.
+    Search,
     /// Opening a run.
     Open,
     /// Comparing it with a base.
@@ -90,6 +92,21 @@ pub enum PageUse {
     Append,
     /// Its runs are put where they belong; the list's end stays where it was.
     Merge,
+    /// It is what the database finds for the text that is typed.
+    Found,
+    /// It goes on where that ended.
+    FoundMore,
+}
+
+impl PageUse {
+    /// Where such a page is read.
+    #[must_use]
+    pub fn slot(self) -> Slot {
+        match self {
+            Self::Replace | Self::Append | Self::Merge => Slot::Page,
+            Self::Found | Self::FoundMore => Slot::Search,
+        }
+    }
 }
 
 /// Work for a job.
@@ -193,8 +210,8 @@ impl Request {
     pub fn slot(&self) -> Slot {
         match self {
             Self::Agents => Slot::Agents,
-            Self::Page { .. } => Slot::Page,
             Self::Open { .. } | Self::Reopen { .. } => Slot::Open,
+            Self::Page { how, .. } => how.slot(),
             Self::Diff { .. } => Slot::Diff,
             Self::Patch { .. } | Self::File { .. } => Slot::Content,
             Self::Restore { .. } => Slot::Restore,

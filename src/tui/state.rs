@@ -4,11 +4,15 @@
 
 mod chain;
 mod content;
+mod counted;
 mod files;
+pub mod fuzzy;
 mod info;
 mod lines;
 mod overlay;
 mod recent;
+mod retention;
+mod run_rows;
 mod runs;
 mod tree;
 
@@ -17,12 +21,15 @@ use std::sync::Arc;
 
 pub use chain::{Chain, STAGES, Step, time_left, toned_width};
 pub use content::{ContentPane, FileContent, Load, Patch, PatchRow, Search, View, Wanted};
+pub use counted::{Counted, Counts};
 pub use files::{FileRow, FilesPane, Show};
 pub use info::info;
 pub use lines::{Lines, change_title, counts, lines, status_tone};
 pub use overlay::{Overlay, Palette, PaletteItem, Prompt, PromptKind};
 pub use recent::Recent;
-pub use runs::{Inline, Item, Node, Row, RunsPane};
+pub use retention::warning;
+pub use run_rows::{Inline, Item, Node, Row};
+pub use runs::{Marked, Order, RunsPane, Search as RunSearch, Searched, Since};
 pub use tree::{FileNode, FileTree, Marks, NodeKind, ROOT};
 
 use super::fit;

@@ -2,6 +2,7 @@
 //! goes to the overlay when there is one, else to the action that the table gives for it.
 
 mod answers;
+mod compare;
 mod content;
 mod copy;
 mod enabled;
@@ -12,6 +13,7 @@ mod overlay;
 mod palette;
 mod prompt;
 mod reopen;
+mod run_pages;
 mod runs;
 
 use crossterm::event::{KeyEvent, KeyEventKind};
@@ -258,10 +260,8 @@ fn back(state: &mut State, out: &mut Vec<Effect>) {
         state.files.text.clear();
         return files::rebuild(state);
     }
-    if state.focus == Pane::Runs && state.runs.is_filtered() {
-        state.runs.text.clear();
-        state.runs.status = None;
-        return runs::reload(state, out, PageUse::Replace);
+    if state.focus == Pane::Runs && runs::back(state, out) {
+        return;
     }
     if state.zoom {
         state.zoom = false;

@@ -27,6 +27,10 @@ pub fn draw(state: &State, prompt: &Prompt, theme: Theme, areas: &Areas, buffer:
             " Write the diff as a patch to ",
             "enter writes it · ctrl-u clears · esc leaves it",
         ),
+        PromptKind::Since => (
+            " Only runs made since ",
+            "90m, 12h, 7d, 2w, or a date like 2026-06-01 · empty: all runs",
+        ),
         PromptKind::FilterRuns | PromptKind::FilterFiles | PromptKind::Search => return,
     };
     let width = 76.min(areas.screen.width.saturating_sub(4));

@@ -17,6 +17,8 @@ pub enum PromptKind {
     Patch,
     /// Filter the runs as one types.
     FilterRuns,
+    /// Only runs made since.
+    Since,
     /// Filter the files as one types.
     FilterFiles,
     /// Search the content.

@@ -19,6 +19,7 @@ use crate::tui::theme::Tone;
 /// Opens a run; a newer one wins over an older one at work.
 pub(super) fn open(state: &mut State, out: &mut Vec<Effect>, run_id: String) {
     state.note = None;
+    state.runs.comparing = None;
     state.current = Some(run_id.clone());
     let mut chain = Chain::begun(state.now_ms);
     if let Some(reference) = state.runs.run(&run_id).and_then(reference) {
@@ -68,6 +69,7 @@ pub(super) fn verified(state: &mut State, out: &mut Vec<Effect>, number: u64, ru
     chain.sha256 = run.reference.sha256().to_owned();
     state.job_ended(number, Tone::Good, "verified");
     state.recent.forget(&run.row.run_id);
+    super::compare::choose_base(state, &run.row.run_id);
     let opened = Opened {
         handle: run.handle,
         row: run.row,
@@ -274,6 +276,8 @@ pub(super) fn compared(state: &mut State, answer: Result<(Box<Compared>, Arc<Fil
     opened.comparison.done = Some(Arc::clone(&compared));
     opened.comparison.failure = None;
     opened.tree = Arc::clone(&tree);
+    let counts = &mut state.runs.counts;
+    counts.note(&opened.row.run_id, &compared, &state.content.base);
     state.content.turn_page();
     // A later run's refusal keeps the bottom line.
     if first && state.refusal.is_none() {
