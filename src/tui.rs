@@ -5,12 +5,16 @@
 //! them: it never waits on a database, a disk or a worker.
 
 pub mod action;
+pub mod ascii;
+pub mod crash;
 pub mod driver;
 pub mod fit;
 pub mod footer;
 pub mod jobs;
 pub mod keymap;
 pub mod layout;
+pub mod linear;
+pub mod look;
 pub mod message;
 pub mod overlays;
 pub mod panes;
@@ -23,8 +27,10 @@ pub mod tree;
 pub mod update;
 pub mod view;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use crossterm::event::Event;
@@ -35,9 +41,10 @@ use crate::runs::Runs;
 use crate::{Error, ErrorKind, Result};
 use driver::{Asked, Outside, Surface as _};
 use jobs::Jobs;
+use look::{Look, Manner};
 use state::{Labels, State};
 use terminal::Screen;
-use theme::{Theme, Tone};
+use theme::Tone;
 
 /// How long the keyboard is waited for before it is asked whether anybody still listens.
 const LISTEN: Duration = Duration::from_millis(100);
@@ -61,6 +68,8 @@ pub struct Options {
     pub notices: Vec<String>,
     /// Whether the mouse is reported from the start.
     pub mouse: bool,
+    /// Colours, characters, and which screen.
+    pub look: Look,
 }
 
 /// Runs the interface until it is left. The terminal is given back before this returns, whatever
@@ -72,25 +81,25 @@ pub async fn run(options: Options) -> Result<()> {
     let asked = signals()?;
     let (answers, mut answered) = unbounded_channel();
     let mut jobs = Jobs::new(options.runs.clone(), answers);
-    let theme = Theme {
-        plain: std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
-    };
-    let mut screen = Screen::take(options.mouse)?;
+    let manner = Manner::of(&options.look, |name| std::env::var(name).ok());
+    let mouse = options.mouse && manner.reports;
+    let mut screen = Screen::take(manner, mouse)?;
     let mut state = first_state(options, screen.size()?);
+    state.mouse = mouse;
     let (keyboard, events) = Keyboard::listen();
     let mut outside = Outside {
         events,
         asked,
         clock: driver::now_ms,
     };
-    let left = driver::drive(
+    let left = surviving(driver::drive(
         &mut state,
-        theme,
+        manner.theme,
         &mut screen,
         &mut jobs,
         &mut answered,
         &mut outside,
-    )
+    ))
     .await;
     drop(keyboard);
     drop(screen);
@@ -99,6 +108,16 @@ pub async fn run(options: Options) -> Result<()> {
     drop(answered);
     jobs.finish().await;
     left
+}
+
+/// What `driven` comes to; a panic in it becomes an error, so that everything is cleaned up as ever.
+async fn surviving(driven: impl Future<Output = Result<()>>) -> Result<()> {
+    let mut driven = std::pin::pin!(driven);
+    std::future::poll_fn(|context| {
+        let polled = catch_unwind(AssertUnwindSafe(|| driven.as_mut().poll(context)));
+        polled.unwrap_or_else(|_| Poll::Ready(Err(crash::error())))
+    })
+    .await
 }
 
 fn first_state(options: Options, size: (u16, u16)) -> State {

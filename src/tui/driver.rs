@@ -139,6 +139,8 @@ fn waiting<T>(channel: &mut UnboundedReceiver<T>) -> impl Iterator<Item = T> {
 }
 
 fn taken(event: Event) -> Option<Message> {
+    #[cfg(debug_assertions)]
+    super::crash::rehearse(&event);
     Some(match event {
         Event::Key(key) => Message::Key(key),
         Event::Paste(text) => Message::Paste(text),
@@ -165,11 +167,23 @@ fn carry_out(
                 if error.kind() != ErrorKind::Unsupported {
                     return Err(error);
                 }
-                state.say(Tone::Warn, error.message());
+                // To a file instead, which is a job's work.
+                let message = Message::NotCopied(text, error.into());
+                for effect in update::update(state, message) {
+                    carry_out(effect, state, screen, jobs)?;
+                }
             }
         }
         Effect::Notify(text) => screen.notify(&text)?,
-        Effect::Mouse(on) => screen.set_mouse(on)?,
+        Effect::Mouse(on) => {
+            if let Err(error) = screen.set_mouse(on) {
+                if error.kind() != ErrorKind::Unsupported {
+                    return Err(error);
+                }
+                state.mouse = false;
+                state.say(Tone::Warn, error.message());
+            }
+        }
         Effect::Suspend => {
             screen.suspend()?;
             state.size = screen.size()?;

@@ -2,6 +2,7 @@
 
 mod keys;
 mod lists;
+mod look;
 mod sanitising;
 mod screens;
 mod words;

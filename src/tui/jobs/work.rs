@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use super::handle::Live;
+use super::keep::keep;
 use super::{Context, DiffHandle, Handle, ready};
 use crate::archive::{RestoreOptions, RestoreReport};
 use crate::progress::Watch;
@@ -86,6 +87,9 @@ pub(super) async fn carry_out(context: Context, request: Request, agreed: onesho
         }
         Request::Turn { run_id, forward } => {
             Answer::Turn(turn(&context, &run_id, forward).await.map_err(Into::into))
+        }
+        Request::Keep { text } => {
+            Answer::Kept(blocking(move || keep(&text)).await.map_err(Into::into))
         }
     };
     context.answer(answer);

@@ -1,6 +1,6 @@
 //! Answers of jobs. Each slot waits for one number; an answer to any other came too late.
 
-use super::{open, overlay, runs};
+use super::{copy, open, overlay, runs};
 use crate::ErrorKind;
 use crate::runs::RunPage;
 use crate::text::{grouped, human_bytes, visible};
@@ -23,6 +23,7 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
         Answer::PatchWritten(_) => Slot::Write,
         Answer::Found(_) => Slot::Lookup,
         Answer::Resolved(_) | Answer::Turn(_) => Slot::Find,
+        Answer::Kept(_) => Slot::Keep,
         Answer::Crashed(slot) => *slot,
     };
     if state.awaited.get(&slot) != Some(&number) {
@@ -72,6 +73,7 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
         },
         Answer::Turn(Ok(run_id)) => open::open(state, out, run_id),
         Answer::Turn(Err(failure)) => state.say(Tone::Warn, failure.message),
+        Answer::Kept(done) => copy::kept(state, done),
         Answer::Crashed(slot) => crashed(state, number, slot),
     }
 }
