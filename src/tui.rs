@@ -82,10 +82,12 @@ pub async fn run(options: Options) -> Result<()> {
     let (answers, mut answered) = unbounded_channel();
     let mut jobs = Jobs::new(options.runs.clone(), answers);
     let manner = Manner::of(&options.look, |name| std::env::var(name).ok());
-    let mouse = options.mouse && manner.reports;
+    let linear = options.look.linear;
+    let mouse = options.mouse && manner.reports && !linear;
     let mut screen = Screen::take(manner, mouse)?;
     let mut state = first_state(options, screen.size()?);
     state.mouse = mouse;
+    state.linear = linear;
     let (keyboard, events) = Keyboard::listen();
     let mut outside = Outside {
         events,

@@ -128,7 +128,8 @@ pub async fn drive(
                 messages.extend(first);
                 messages.extend(waiting(answered));
             }
-            _ = tick.tick(), if state.at_work() => messages.push(Message::Tick),
+            // Somebody who listens is told what changed, not that time passes.
+            _ = tick.tick(), if state.at_work() && !state.linear => messages.push(Message::Tick),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Keys in, state and screen out; nothing here touches a database, a store or a terminal.
 
 mod keys;
+mod linear;
 mod lists;
 mod look;
 mod sanitising;
