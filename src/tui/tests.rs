@@ -4,6 +4,7 @@ mod keys;
 mod linear;
 mod lists;
 mod look;
+mod outside;
 mod sanitising;
 mod screens;
 mod words;
