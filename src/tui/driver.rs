@@ -32,6 +32,9 @@ pub trait Surface {
     /// When the terminal is gone.
     fn draw(&mut self, state: &State, theme: Theme) -> Result<()>;
 
+    /// Has the next frame drawn whole: what stands there is not known any more.
+    fn forget(&mut self);
+
     /// Mouse reports on or off.
     ///
     /// # Errors
@@ -100,6 +103,10 @@ pub async fn drive(
     let mut messages = vec![Message::Start];
     loop {
         for message in messages.drain(..) {
+            if matches!(message, Message::Resize(..)) {
+                // Though it be as large as before: it may have been smaller in between.
+                screen.forget();
+            }
             state.now_ms = (outside.clock)();
             for effect in update::update(state, message) {
                 if !carry_out(effect, state, screen, jobs)? {

@@ -40,6 +40,8 @@ pub struct Screen {
     terminal: ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>,
     manner: Manner,
     mouse: bool,
+    /// Whether the next frame is drawn on a blank screen.
+    stale: bool,
     hook: Option<Hook>,
 }
 
@@ -84,6 +86,7 @@ impl Screen {
             terminal,
             manner,
             mouse,
+            stale: true,
             hook,
         };
         screen.enter()?;
@@ -103,12 +106,8 @@ impl Screen {
         if self.manner.reports && self.mouse {
             queue!(out, EnableMouseCapture).map_err(failed)?;
         }
-        // Not `Terminal::clear`: it asks the terminal where its cursor is, which waits for an answer
-        // that may never come and that the event stream would take for itself.
-        execute!(out, cursor::Hide, Clear(ClearType::All)).map_err(failed)?;
-        // Both buffers blank: the next frame is drawn whole.
-        self.terminal.swap_buffers();
-        Ok(())
+        self.stale = true;
+        execute!(out, cursor::Hide).map_err(failed)
     }
 
     /// Says something beyond the screen.
@@ -136,6 +135,13 @@ impl Surface for Screen {
         if synchronized {
             queue!(stdout(), BeginSynchronizedUpdate).map_err(failed)?;
         }
+        if std::mem::take(&mut self.stale) {
+            // Not `Terminal::clear`: it asks the terminal where its cursor is, which waits for an answer
+            // that may never come and that the event stream would take for itself.
+            queue!(stdout(), Clear(ClearType::All)).map_err(failed)?;
+            // Both buffers blank: this frame is drawn whole.
+            self.terminal.swap_buffers();
+        }
         let drawn = self.terminal.draw(|frame| {
             view::draw(state, theme, frame);
             if ascii {
@@ -147,6 +153,10 @@ impl Surface for Screen {
             execute!(stdout(), EndSynchronizedUpdate).map_err(failed)?;
         }
         Ok(())
+    }
+
+    fn forget(&mut self) {
+        self.stale = true;
     }
 
     fn set_mouse(&mut self, on: bool) -> Result<()> {
