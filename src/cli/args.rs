@@ -139,9 +139,10 @@ pub(super) struct LookArgs {
 }
 
 impl LookArgs {
-    pub(super) fn look(&self) -> Look {
+    pub(super) fn look(&self, color: When) -> Look {
+        let plain = (color == When::Never).then_some(Choice::None);
         Look {
-            theme: self.theme,
+            theme: self.theme.or(plain),
             ascii: self.ascii,
             main_screen: self.no_alt_screen,
             linear: self.linear,
