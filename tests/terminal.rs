@@ -191,6 +191,34 @@ fn a_defect_gives_everything_back_and_leaves_a_report() {
 }
 
 #[test]
+fn a_defect_in_a_job_ends_the_job_and_nothing_else() {
+    let place = Place::new();
+    for slot in ["Write", "Open"] {
+        let env = [("AFTERRUN_PANIC_JOB", slot)];
+        let mut terminal = on_world(&place, WIDE, &[], &env);
+        if slot == "Write" {
+            open(&mut terminal);
+            terminal.keys("p");
+            terminal.wait_for("Write the diff as a patch to");
+        }
+        terminal.keys("\r");
+        terminal.wait("what happened", |terminal| {
+            terminal.bottom_has("this job stopped by a defect of afterrun")
+        });
+        terminal.keys("?");
+        terminal.wait_for("one line down");
+        terminal.keys("\x1b");
+        terminal.wait_gone("one line down");
+        let ended = quit(terminal, &place);
+        assert!(
+            !has(&ended.raw, "panicked"),
+            "nothing is printed over the screen"
+        );
+        assert_eq!(names(&place.path("")), [""; 0]);
+    }
+}
+
+#[test]
 fn the_folder_of_reports_is_private() {
     let place = Place::new();
     let home = place.path("home");
@@ -199,9 +227,13 @@ fn the_folder_of_reports_is_private() {
         ("AFTERRUN_PANIC_KEY", "X"),
         ("HOME", home.to_str().expect("UTF-8")),
     ];
-    let mut terminal = on_world(&place, WIDE, &[], &env);
+    let words = [env!("CARGO_BIN_EXE_afterrun"), "demo"];
+    let mut terminal = Terminal::start(&place, WIDE, &words, &env);
+    terminal.wait_for(EDIT);
     terminal.keys("X");
     assert_eq!(terminal.end().code, 1);
+    // The demo's own folder is gone with everything else.
+    place.assert_clean("the interface");
     let folder = home.join(".local/state/afterrun");
     let entry = folder.metadata().expect("there");
     assert_eq!(entry.permissions().mode() & 0o777, 0o700);

@@ -143,6 +143,14 @@ pub fn rehearse(event: &crossterm::event::Event) {
     }
 }
 
+/// Panics in the job that a test names by its slot.
+#[cfg(debug_assertions)]
+pub fn rehearse_job(slot: super::message::Slot) {
+    if std::env::var("AFTERRUN_PANIC_JOB").is_ok_and(|name| name == format!("{slot:?}")) {
+        panic!("rehearsed in a job");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -32,6 +32,8 @@ const STATE: usize = 400;
 
 /// Does what `request` asks and answers.
 pub(super) async fn carry_out(context: Context, request: Request, agreed: oneshot::Receiver<()>) {
+    #[cfg(debug_assertions)]
+    crate::tui::crash::rehearse_job(request.slot());
     let database = context.runs.database();
     let answer = match request {
         Request::Agents => {

@@ -5,6 +5,7 @@ use ratatui::backend::{Backend as _, TestBackend};
 
 use super::world::App;
 use crate::ErrorKind;
+use crate::progress::{Progress, Stage};
 use crate::tui::message::{Answer, Slot};
 use crate::tui::state::Failure;
 use crate::tui::theme::{Depth, Theme, Tone, Toned};
@@ -121,6 +122,27 @@ fn the_cursor_follows_the_row() {
         "{}",
         heard(&app).1
     );
+}
+
+#[test]
+fn each_stage_is_said_once() {
+    let mut app = listed();
+    app.keys("enter");
+    let at = |app: &mut App, done, finished| {
+        let progress = Progress {
+            stage: Stage::Object,
+            done,
+            total: 12_156,
+            finished,
+        };
+        app.answer(Slot::Open, Answer::Progress(progress));
+        heard(app).0
+    };
+    let before = heard(&app).0;
+    let begun = at(&mut app, 100, false);
+    assert_ne!(begun, before);
+    assert_eq!(at(&mut app, 6_000, false), begun);
+    assert_ne!(at(&mut app, 12_156, true), begun);
 }
 
 #[test]
