@@ -1,5 +1,6 @@
 //! Keys in, state and screen out; nothing here touches a database, a store or a terminal.
 
+mod driving;
 mod keys;
 mod linear;
 mod lists;
