@@ -241,6 +241,23 @@ fn the_folder_of_reports_is_private() {
 }
 
 #[test]
+fn a_report_without_a_home_is_in_the_temporary_folder() {
+    let place = Place::new();
+    let env = [("AFTERRUN_PANIC_KEY", "X"), ("HOME", "/dev/null/nowhere")];
+    let mut terminal = on_world(&place, WIDE, &[], &env);
+    terminal.keys("X");
+    let ended = terminal.end();
+    assert_eq!(ended.code, 1);
+    let left = names(&place.tmp());
+    assert!(
+        matches!(&left[..], [name] if name.starts_with("crash-")),
+        "{left:?}"
+    );
+    let said: String = ended.text.lines().collect();
+    assert!(said.contains(&left[0]), "{}", ended.text);
+}
+
+#[test]
 fn on_the_main_screen_nothing_is_left() {
     let place = Place::new();
     let mut terminal = on_world(&place, WIDE, &["--no-alt-screen"], &[]);

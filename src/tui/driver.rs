@@ -194,6 +194,8 @@ fn carry_out(
         }
         Effect::Suspend => {
             screen.suspend()?;
+            // Whoever says `fg` looks here.
+            state.focused = true;
             state.size = screen.size()?;
         }
         Effect::Quit => return Ok(false),

@@ -214,6 +214,19 @@ fn an_unknown_ground_gets_the_terminals_own_colours() {
 }
 
 #[test]
+fn the_terminals_own_colours_know_no_ground() {
+    for ground in [Ground::Dark, Ground::Light] {
+        let theme = Theme {
+            ground,
+            ..Theme::default()
+        };
+        for tone in TONES {
+            assert_eq!(theme.style(tone), Theme::default().style(tone), "{tone:?}");
+        }
+    }
+}
+
+#[test]
 fn none_is_none() {
     for ground in [Ground::Unknown, Ground::Dark, Ground::Light] {
         let theme = Theme {
