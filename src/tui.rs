@@ -150,6 +150,8 @@ fn signals() -> Result<UnboundedReceiver<Asked>> {
     let mut hangup = on(SignalKind::hangup())?;
     // What `fg` sends; it has no name in tokio.
     let mut resumed = on(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?;
+    // crossterm reports it too, unless a key comes at the same moment.
+    let mut resized = on(SignalKind::window_change())?;
     let (sender, asked) = unbounded_channel();
     tokio::spawn(async move {
         loop {
@@ -157,6 +159,7 @@ fn signals() -> Result<UnboundedReceiver<Asked>> {
                 _ = terminate.recv() => Asked::Leave,
                 _ = hangup.recv() => Asked::Leave,
                 _ = resumed.recv() => Asked::Resume,
+                _ = resized.recv() => Asked::Resize,
                 () = sender.closed() => return,
             };
             if sender.send(what).is_err() {
@@ -185,6 +188,9 @@ impl Keyboard {
                     Ok(false) => continue,
                     Err(error) => Err(error),
                 };
+                if matches!(event, Ok(Event::Resize(..))) {
+                    terminal::nudge();
+                }
                 let heard = event.is_ok_and(|event| sender.send(event).is_ok());
                 if !heard {
                     break;

@@ -90,7 +90,7 @@ fn nothing_is_asked_of_the_terminal() {
     let mut terminal = on_world(&place, WIDE, &[], &[]);
     open(&mut terminal);
     terminal.resize((80, 24));
-    terminal.wait_for("1 Runs");
+    terminal.wait_gone("3 Diff");
     let raw = quit(terminal, &place).raw;
     // Where the cursor is, what the terminal is, its colours, its clipboard.
     for question in [
@@ -518,6 +518,22 @@ fn a_storm_of_resizes_ends_at_the_right_frame() {
     }
     terminal.resize(WIDE);
     terminal.wait("the frame as it was", |terminal| terminal.text() == calm);
+    quit(terminal, &place);
+}
+
+#[test]
+fn a_key_beside_a_resize_is_heard() {
+    let place = Place::new();
+    let mut terminal = on_world(&place, WIDE, &[], &[]);
+    // Which of the two is seen first is a matter of luck.
+    for round in 0..150 {
+        terminal.resize((120 + round % 2, 40));
+        terminal.keys("?");
+        terminal.wait_for("one line down");
+        terminal.resize((120 + round % 3, 40));
+        terminal.keys("?");
+        terminal.wait_gone("one line down");
+    }
     quit(terminal, &place);
 }
 

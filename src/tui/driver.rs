@@ -84,6 +84,8 @@ pub enum Asked {
     Leave,
     /// To take the terminal again: the shell lets us go on.
     Resume,
+    /// To draw for another size.
+    Resize,
 }
 
 /// Runs until it is left.
@@ -120,6 +122,10 @@ pub async fn drive(
             asked = outside.asked.recv() => match asked {
                 Some(Asked::Resume) => {
                     screen.resume()?;
+                    let (width, height) = screen.size()?;
+                    messages.push(Message::Resize(width, height));
+                }
+                Some(Asked::Resize) => {
                     let (width, height) = screen.size()?;
                     messages.push(Message::Resize(width, height));
                 }

@@ -20,6 +20,7 @@ use crossterm::{cursor, execute, queue};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use rustix::process::{Signal, kill_current_process_group};
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 use super::driver::Surface;
 use super::look::Manner;
@@ -51,6 +52,19 @@ fn failed(error: std::io::Error) -> Error {
         format!("the terminal cannot be used: {error}"),
     )
     .source(error)
+}
+
+/// Has the kernel say once more that something was typed, by setting the terminal as it is: of a key
+/// that comes together with a resize, crossterm takes the resize and waits for another key.
+pub(super) fn nudge() {
+    // Held, so that it is not given back in between.
+    let taken = taken();
+    let input = rustix::stdio::stdin();
+    if taken.is_some()
+        && let Ok(now) = tcgetattr(input)
+    {
+        let _ = tcsetattr(input, OptionalActions::Now, &now);
+    }
 }
 
 fn taken() -> std::sync::MutexGuard<'static, Option<Manner>> {
@@ -94,8 +108,11 @@ impl Screen {
     }
 
     fn enter(&mut self) -> Result<()> {
-        *taken() = Some(self.manner);
-        enable_raw_mode().map_err(failed)?;
+        {
+            let mut taken = taken();
+            *taken = Some(self.manner);
+            enable_raw_mode().map_err(failed)?;
+        }
         let mut out = stdout();
         if self.manner.alternate {
             queue!(out, EnterAlternateScreen).map_err(failed)?;
