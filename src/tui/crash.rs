@@ -41,7 +41,7 @@ pub fn report(info: &PanicHookInfo<'_>) {
 pub fn error() -> Error {
     let error = Error::new(
         ErrorKind::Io,
-        "the interface stopped by a defect of afterrun; the terminal and its private files were given back",
+        "the interface stopped by a defect of afterrun",
     );
     match last().take() {
         Some(Ok(path)) => error.hint(format!(
