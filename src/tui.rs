@@ -5,6 +5,8 @@
 //! them: it never waits on a database, a disk or a worker.
 
 pub mod action;
+pub mod ascii;
+pub mod crash;
 pub mod driver;
 pub mod fit;
 pub mod footer;
@@ -12,6 +14,8 @@ pub mod fuzzy;
 pub mod jobs;
 pub mod keymap;
 pub mod layout;
+pub mod linear;
+pub mod look;
 pub mod message;
 pub mod overlays;
 pub mod panes;
@@ -24,8 +28,10 @@ pub mod tree;
 pub mod update;
 pub mod view;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use crossterm::event::Event;
@@ -36,9 +42,10 @@ use crate::runs::Runs;
 use crate::{Error, ErrorKind, Result};
 use driver::{Asked, Outside, Surface as _};
 use jobs::Jobs;
+use look::{Look, Manner};
 use state::{Labels, State};
 use terminal::Screen;
-use theme::{Theme, Tone};
+use theme::Tone;
 
 /// How long the keyboard is waited for before it is asked whether anybody still listens.
 const LISTEN: Duration = Duration::from_millis(100);
@@ -62,6 +69,8 @@ pub struct Options {
     pub notices: Vec<String>,
     /// Whether the mouse is reported from the start.
     pub mouse: bool,
+    /// Colours, characters, and which screen.
+    pub look: Look,
 }
 
 /// Runs the interface until it is left. The terminal is given back before this returns, whatever
@@ -73,25 +82,27 @@ pub async fn run(options: Options) -> Result<()> {
     let asked = signals()?;
     let (answers, mut answered) = unbounded_channel();
     let mut jobs = Jobs::new(options.runs.clone(), answers);
-    let theme = Theme {
-        plain: std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
-    };
-    let mut screen = Screen::take(options.mouse)?;
+    let manner = Manner::of(&options.look, |name| std::env::var(name).ok());
+    let linear = options.look.linear;
+    let mouse = options.mouse && manner.reports && !linear;
+    let mut screen = Screen::take(manner, mouse)?;
     let mut state = first_state(options, screen.size()?);
+    state.mouse = mouse;
+    state.linear = linear;
     let (keyboard, events) = Keyboard::listen();
     let mut outside = Outside {
         events,
         asked,
         clock: driver::now_ms,
     };
-    let left = driver::drive(
+    let left = surviving(driver::drive(
         &mut state,
-        theme,
+        manner.theme,
         &mut screen,
         &mut jobs,
         &mut answered,
         &mut outside,
-    )
+    ))
     .await;
     drop(keyboard);
     drop(screen);
@@ -100,6 +111,16 @@ pub async fn run(options: Options) -> Result<()> {
     drop(answered);
     jobs.finish().await;
     left
+}
+
+/// What `driven` comes to; a panic in it becomes an error, so that everything is cleaned up as ever.
+async fn surviving(driven: impl Future<Output = Result<()>>) -> Result<()> {
+    let mut driven = std::pin::pin!(driven);
+    std::future::poll_fn(|context| {
+        let polled = catch_unwind(AssertUnwindSafe(|| driven.as_mut().poll(context)));
+        polled.unwrap_or_else(|_| Poll::Ready(Err(crash::error())))
+    })
+    .await
 }
 
 fn first_state(options: Options, size: (u16, u16)) -> State {
@@ -130,6 +151,8 @@ fn signals() -> Result<UnboundedReceiver<Asked>> {
     let mut hangup = on(SignalKind::hangup())?;
     // What `fg` sends; it has no name in tokio.
     let mut resumed = on(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?;
+    // crossterm reports it too, unless a key comes at the same moment.
+    let mut resized = on(SignalKind::window_change())?;
     let (sender, asked) = unbounded_channel();
     tokio::spawn(async move {
         loop {
@@ -137,6 +160,7 @@ fn signals() -> Result<UnboundedReceiver<Asked>> {
                 _ = terminate.recv() => Asked::Leave,
                 _ = hangup.recv() => Asked::Leave,
                 _ = resumed.recv() => Asked::Resume,
+                _ = resized.recv() => Asked::Resize,
                 () = sender.closed() => return,
             };
             if sender.send(what).is_err() {
@@ -165,6 +189,9 @@ impl Keyboard {
                     Ok(false) => continue,
                     Err(error) => Err(error),
                 };
+                if matches!(event, Ok(Event::Resize(..))) {
+                    terminal::nudge();
+                }
                 let heard = event.is_ok_and(|event| sender.send(event).is_ok());
                 if !heard {
                     break;

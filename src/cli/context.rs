@@ -10,11 +10,13 @@ use crate::config::Settings;
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::{CancellationToken, Watch};
 use crate::runs::{Opening, Runs, Tables};
+use crate::tui::look::Look;
 
 /// The command's surroundings.
 pub(super) struct Context {
     settings: Settings,
     agent: Option<String>,
+    look: Look,
     output: Output,
     runtime: tokio::runtime::Runtime,
     cancel: CancellationToken,
@@ -23,6 +25,7 @@ pub(super) struct Context {
 impl Context {
     pub(super) fn new(
         global: Global,
+        look: Look,
         output: Output,
     ) -> std::result::Result<Self, Box<(Error, Output)>> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -47,6 +50,7 @@ impl Context {
                 home: std::env::var_os("HOME").map(PathBuf::from),
             },
             agent: global.opening_as,
+            look,
             output,
             runtime,
             cancel: CancellationToken::new(),
@@ -63,6 +67,11 @@ impl Context {
 
     pub(super) fn output(&self) -> &Output {
         &self.output
+    }
+
+    /// How the interface looks.
+    pub(super) fn look(&self) -> Look {
+        self.look
     }
 
     /// The agent of `--as`.

@@ -90,6 +90,7 @@ async fn open(
         open: run,
         notices,
         mouse: true,
+        look: context.look(),
     })
     .await
 }

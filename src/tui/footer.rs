@@ -3,6 +3,7 @@
 
 use super::action::{Id, action};
 use super::fit;
+use super::linear;
 use super::state::{Overlay, Pane, PromptKind, State, View, toned_width};
 use super::theme::{Tone, Toned};
 use super::update::why_not;
@@ -15,6 +16,16 @@ const MESSAGE_LINES: usize = 4;
 /// The lines in `width` columns: the chain with the keys at its right, then what there is to say.
 #[must_use]
 pub fn lines(state: &State, width: usize) -> Vec<Toned> {
+    let mut lines = drawn(state, width);
+    if state.linear {
+        // There is no edge for the keys.
+        lines.push(edge(state, width));
+        return linear::unrolled(&lines, width);
+    }
+    lines
+}
+
+fn drawn(state: &State, width: usize) -> Vec<Toned> {
     let mut first = chain(state, width);
     let used = toned_width(&first);
     let message = message(state, width);

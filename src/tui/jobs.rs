@@ -2,6 +2,7 @@
 //! cancels it; answers carry the number of the request they answer, so a late one is dropped.
 
 mod handle;
+mod keep;
 mod ready;
 mod work;
 

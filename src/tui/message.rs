@@ -31,6 +31,8 @@ pub enum Message {
     Focus(bool),
     /// Time passed while something is at work.
     Tick,
+    /// The terminal took no copy of this text, and why.
+    NotCopied(String, Failure),
     /// What a job answers.
     Answer(u64, Answer),
 }
@@ -81,6 +83,8 @@ pub enum Slot {
     Lookup,
     /// From a typed id, or `<` and `>`, to a run.
     Find,
+    /// Writing a copy to a file.
+    Keep,
 }
 
 /// How a page of runs joins the list.
@@ -202,6 +206,11 @@ pub enum Request {
         /// The later one, not the earlier one.
         forward: bool,
     },
+    /// Write a text that the terminal did not take to a new file.
+    Keep {
+        /// The text.
+        text: String,
+    },
 }
 
 impl Request {
@@ -218,6 +227,7 @@ impl Request {
             Self::WritePatch { .. } => Slot::Write,
             Self::Lookup { .. } => Slot::Lookup,
             Self::Resolve { .. } | Self::Turn { .. } => Slot::Find,
+            Self::Keep { .. } => Slot::Keep,
         }
     }
 }
@@ -349,6 +359,8 @@ pub enum Answer {
     Found(Result<Vec<String>, Failure>),
     /// To [`Request::Turn`]; why there is none, else.
     Turn(Result<String, Failure>),
+    /// To [`Request::Keep`]: the file, made visible.
+    Kept(Result<String, Failure>),
     /// The job died of a defect of ours.
     Crashed(Slot),
 }

@@ -228,6 +228,8 @@ pub struct JobLine {
     pub number: u64,
     /// What it does.
     pub what: String,
+    /// When it began, in milliseconds since the epoch.
+    pub began_ms: i64,
     /// How it ended; `None` while it is at work.
     pub outcome: Option<(Tone, String)>,
 }
@@ -277,6 +279,8 @@ pub struct State {
     pub last_number: u64,
     /// Whether the mouse is reported.
     pub mouse: bool,
+    /// Whether the screen is laid out for a screen reader: one pane, no frame.
+    pub linear: bool,
     /// Whether the terminal has the focus of its window; `true` where it does not say.
     pub focused: bool,
     /// Which keys do what.
@@ -311,6 +315,7 @@ impl State {
             awaited: HashMap::new(),
             last_number: 0,
             mouse: false,
+            linear: false,
             focused: true,
             keymap: Keymap::default(),
             open_first: None,

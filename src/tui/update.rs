@@ -2,6 +2,7 @@
 //! goes to the overlay when there is one, else to the action that the table gives for it.
 
 mod answers;
+mod away;
 mod compare;
 mod content;
 mod copy;
@@ -29,6 +30,7 @@ use crate::text::visible;
 /// Takes `message` in and says what is to be done.
 pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
     let mut out = Vec::new();
+    let awaited = away::unfinished(state, &message);
     match message {
         Message::Start => start(state, &mut out),
         Message::Key(event) => key(state, &mut out, &event),
@@ -36,6 +38,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         Message::Mouse(event) => mouse::mouse(state, &mut out, event),
         Message::Resize(width, height) => state.size = (width, height),
         Message::Focus(here) => state.focused = here,
+        Message::NotCopied(text, why) => copy::to_file(state, &mut out, text, &why),
         Message::Tick => {
             if let Some(opening) = &mut state.opening {
                 opening.chain.now = state.now_ms;
@@ -43,6 +46,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         }
         Message::Answer(number, answer) => answers::answer(state, &mut out, number, answer),
     }
+    away::tell(state, &mut out, awaited);
     settle(state, &mut out);
     out
 }
@@ -73,6 +77,7 @@ pub(super) fn job_began(state: &mut State, number: u64, what: String) {
     state.jobs.push(JobLine {
         number,
         what,
+        began_ms: state.now_ms,
         outcome: None,
     });
 }

@@ -98,6 +98,8 @@ impl Surface for Screen {
         Ok(())
     }
 
+    fn forget(&mut self) {}
+
     fn set_mouse(&mut self, _on: bool) -> Result<()> {
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Answers of jobs. Each slot waits for one number; an answer to any other came too late.
 
-use super::{open, overlay, reopen, run_pages};
+use super::{copy, open, overlay, reopen, run_pages};
 use crate::ErrorKind;
 use crate::text::{grouped, human_bytes};
 use crate::tui::action::Id;
@@ -22,6 +22,7 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
         Answer::PatchWritten(_) => Slot::Write,
         Answer::Found(_) => Slot::Lookup,
         Answer::Resolved(_) | Answer::Turn(_) => Slot::Find,
+        Answer::Kept(_) => Slot::Keep,
         Answer::Crashed(slot) => *slot,
     };
     if state.awaited.get(&slot) != Some(&number) {
@@ -72,6 +73,7 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
         },
         Answer::Turn(Ok(run_id)) => open::open(state, out, run_id),
         Answer::Turn(Err(failure)) => state.say(Tone::Warn, failure.message),
+        Answer::Kept(done) => copy::kept(state, done),
         Answer::Crashed(slot) => crashed(state, number, slot),
     }
 }

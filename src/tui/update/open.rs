@@ -40,9 +40,28 @@ fn reference(row: &RunRow) -> Option<CheckpointRef> {
     CheckpointRef::from_row(row.checkpoint()?).ok()
 }
 
+/// Whether it is said already that this stage is at work: somebody who listens hears of each stage
+/// once, and not of every percent.
+fn is_known(state: &State, progress: Progress) -> bool {
+    if progress.finished {
+        return false;
+    }
+    let opening = state.opening.as_ref();
+    let restoring = state.restoring.as_ref().and_then(|work| work.progress);
+    let comparing = state.opened.as_ref().and_then(|run| run.comparison.working);
+    opening.is_some_and(|opening| opening.chain.is_at_work(progress.stage))
+        || [restoring, comparing]
+            .into_iter()
+            .flatten()
+            .any(|known| known.stage == progress.stage)
+}
+
 /// How far a job is.
 pub(super) fn progress(state: &mut State, number: u64, progress: Progress) {
     let awaits = |slot| state.awaited.get(&slot) == Some(&number);
+    if state.linear && is_known(state, progress) {
+        return;
+    }
     if awaits(Slot::Open) {
         if let Some(opening) = &mut state.opening {
             opening.chain.report(progress, state.now_ms);
