@@ -3,6 +3,8 @@
 
 mod handle;
 mod ready;
+mod syntax;
+mod unfold;
 mod work;
 
 use std::collections::HashMap;

@@ -8,20 +8,32 @@ mod files;
 mod info;
 mod lines;
 mod overlay;
+mod rows;
 mod runs;
+mod search;
+mod shown;
+mod sides;
+mod spot;
 mod tree;
+mod unfold;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 pub use chain::{Chain, STAGES, Step, toned_width};
-pub use content::{ContentPane, FileContent, Load, Patch, PatchRow, Search, View, Wanted};
+pub use content::{ContentPane, FileContent, Load, Patch, PatchRow, Runs, View, Wanted};
 pub use files::{FileRow, FilesPane, Show};
-pub use info::info;
-pub use lines::{Lines, change_title, counts, lines, status_tone};
+pub use info::{JSON, about, commit_name, info};
+pub use lines::{change_title, counts, lines, side_by_side, status_tone};
 pub use overlay::{Overlay, Palette, PaletteItem, Prompt, PromptKind};
+pub use rows::{Piece, Place, Rows, row_end, slice};
 pub use runs::{Inline, Item, Node, Row, RunsPane};
+pub use search::{Hit, Search, Stamp};
+pub use shown::{Block, Fold, Info, InfoLine, Line, Lines};
+pub use sides::{SideRow, WIDTH as SIDES_WIDTH, beside};
+pub use spot::{Kept, Spot};
 pub use tree::{FileNode, FileTree, Marks, NodeKind, ROOT};
+pub use unfold::{CommitFile, CommitRows, Detail, Unfolding};
 
 use super::fit;
 use super::keymap::Keymap;

@@ -6,12 +6,14 @@ mod content;
 mod copy;
 mod enabled;
 mod files;
+mod info;
 mod mouse;
 mod open;
 mod overlay;
 mod palette;
 mod prompt;
 mod runs;
+mod search;
 
 use crossterm::event::{KeyEvent, KeyEventKind};
 
