@@ -284,6 +284,9 @@ fn settle(state: &mut State, out: &mut Vec<Effect>) {
 
 /// Shows `view`, and the content pane where it is not on the screen.
 pub(super) fn show(state: &mut State, view: View) {
+    if state.content.view != view {
+        state.content.left = 0;
+    }
     state.content.view = view;
     if state.areas().content.is_none() {
         state.focus = Pane::Content;

@@ -109,10 +109,33 @@ fn old_range(header: &[u8]) -> Option<(u64, u64)> {
 
 /// A file's content, or what it is instead; and of text the bytes, to be coloured.
 pub(super) fn content(archive: &Archive, path: &[u8]) -> Result<(FileContent, Vec<u8>)> {
-    let (bytes, more) = match looked_at(archive, path)? {
-        Ok(read) => read,
-        Err(words) => return Ok((FileContent::Words(words), Vec::new())),
+    let words = |words| Ok((FileContent::Words(words), Vec::new()));
+    let Some(entry) = archive.entry(path) else {
+        return words(vec![
+            "Not in the archive: it is gone.".into(),
+            "d shows what it held.".into(),
+        ]);
     };
+    let facts = format!("mode {:04o}", entry.mode);
+    let (size, target) = match &entry.kind {
+        EntryKind::Directory => {
+            return words(vec![format!("A folder, {facts}.")]);
+        }
+        EntryKind::Symlink { target } => (0, Some(target)),
+        EntryKind::File { size, .. } => (*size, None),
+    };
+    if let Some(target) = target {
+        let mut said = vec![format!("A link to {}", visible_bytes(target))];
+        if entry.is_absolute_link() {
+            said.push("A restore leaves it out: it leads to an absolute path.".into());
+        }
+        return words(said);
+    }
+    if size == 0 {
+        return words(vec![format!("Empty, {facts}.")]);
+    }
+    let bytes = archive.content(entry, SHOWN)?;
+    let more = size > SHOWN;
     if bytes.contains(&0) {
         return Ok((FileContent::Binary(bytes, more), Vec::new()));
     }
@@ -122,40 +145,6 @@ pub(super) fn content(archive: &Archive, path: &[u8]) -> Result<(FileContent, Ve
         .map(visible_line)
         .collect();
     Ok((FileContent::Text(lines, more), bytes))
-}
-
-/// The start of a file, and whether there is more; in words what has none.
-fn looked_at(
-    archive: &Archive,
-    path: &[u8],
-) -> Result<std::result::Result<(Vec<u8>, bool), Vec<String>>> {
-    let Some(entry) = archive.entry(path) else {
-        return Ok(Err(vec![
-            "Not in the archive: it is gone.".into(),
-            "d shows what it held.".into(),
-        ]));
-    };
-    let facts = format!("mode {:04o}", entry.mode);
-    let (size, target) = match &entry.kind {
-        EntryKind::Directory => {
-            return Ok(Err(vec![format!("A folder, {facts}.")]));
-        }
-        EntryKind::Symlink { target } => (0, Some(target)),
-        EntryKind::File { size, .. } => (*size, None),
-    };
-    if let Some(target) = target {
-        let mut words = vec![format!("A link to {}", visible_bytes(target))];
-        if entry.is_absolute_link() {
-            words.push("A restore leaves it out: it leads to an absolute path.".into());
-        }
-        return Ok(Err(words));
-    }
-    if size == 0 {
-        return Ok(Err(vec![format!("Empty, {facts}.")]));
-    }
-    let bytes = archive.content(entry, SHOWN)?;
-    let more = size > SHOWN;
-    Ok(Ok((bytes, more)))
 }
 
 /// The start of `text`, and how long all of it is.

@@ -85,7 +85,11 @@ fn grammar(path: &[u8], first_line: &[u8]) -> Option<&'static SyntaxReference> {
 /// The tones of the first lines of `text`, which are those of [`crate::text::visible_line`]; as many
 /// lines as there is time for.
 pub(super) fn colours(path: &[u8], text: &[u8], watch: &Watch) -> Vec<Runs> {
-    let mut lines = text.split(|byte| *byte == b'\n');
+    within(path, text, watch, TIME)
+}
+
+fn within(path: &[u8], text: &[u8], watch: &Watch, time: Duration) -> Vec<Runs> {
+    let lines = text.split(|byte| *byte == b'\n');
     let Some(grammar) = grammar(path, lines.clone().next().unwrap_or_default()) else {
         return Vec::new();
     };
@@ -93,9 +97,9 @@ pub(super) fn colours(path: &[u8], text: &[u8], watch: &Watch) -> Vec<Runs> {
     let mut state = ParseState::new(grammar);
     let mut stack = ScopeStack::new();
     let (mut out, mut read, mut line) = (Vec::new(), 0, String::new());
-    while let Some(bytes) = lines.next() {
+    for bytes in lines {
         read += bytes.len() + 1;
-        if read > MOST || began.elapsed() > TIME || watch.check().is_err() {
+        if read > MOST || began.elapsed() > time || watch.check().is_err() {
             break;
         }
         if bytes.len() > LINE {
@@ -186,9 +190,14 @@ mod tests {
     use crate::progress::CancellationToken;
     use crate::text::visible_line;
 
+    /// However long it takes.
+    fn all(path: &[u8], text: &[u8]) -> Vec<Runs> {
+        within(path, text, &Watch::default(), Duration::MAX)
+    }
+
     /// Each line in pieces, `tone text`.
     fn painted(path: &str, text: &[u8]) -> Vec<Vec<(Tone, String)>> {
-        let runs = colours(path.as_bytes(), text, &Watch::default());
+        let runs = all(path.as_bytes(), text);
         let lines = text.split(|byte| *byte == b'\n').map(visible_line);
         let mut out = Vec::new();
         for (line, runs) in lines.zip(&runs) {
@@ -246,11 +255,12 @@ mod tests {
             b"\ny = 2".to_vec(),
         ]
         .concat();
-        let runs = colours(b"a.py", &long, &Watch::default());
+        let runs = all(b"a.py", &long);
         assert_eq!(runs.len(), 3);
         assert!(runs[1].is_empty());
         let much = b"x\n".repeat(MOST);
-        assert!(colours(b"a.py", &much, &Watch::default()).len() <= MOST / 2);
+        assert_eq!(all(b"a.txt.diff", &much).len(), MOST / 2);
+        assert!(within(b"a.py", b"x = 1", &Watch::default(), Duration::ZERO).is_empty());
         let token = CancellationToken::new();
         token.cancel();
         assert!(colours(b"a.py", b"x = 1", &Watch::new(token)).is_empty());

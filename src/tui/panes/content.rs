@@ -1,7 +1,7 @@
 //! The content pane. Its title always names the view and, for a diff, the base it is made against.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout, Rect};
 
 use crate::review::BaseChoice;
 use crate::text::{grouped, visible, visible_bytes};
@@ -128,17 +128,16 @@ pub fn draw(state: &State, theme: Theme, body: Rect, buffer: &mut Buffer) {
             line: at.line,
             side,
         };
-        let width = usize::from(row.width);
         if let Some(right) = &line.beside {
-            let half = width.saturating_sub(1) / 2;
-            let (x, right_x) = (row.x, row.x + u16::try_from(half).unwrap_or(0) + 1);
-            let (half, rest) = (row.width / 2, row.right().saturating_sub(right_x));
-            let left = Rect::new(x, row.y, right_x - 1 - x, 1);
-            cut(&line, pane.left, &marks(0)).put(theme, left, buffer);
-            let edge = Rect::new(right_x - 1, row.y, 1.min(half), 1);
+            let [old, edge, new] = Layout::horizontal([
+                Constraint::Fill(1),
+                Constraint::Length(2),
+                Constraint::Fill(1),
+            ])
+            .areas(row);
+            cut(&line, pane.left, &marks(0)).put(theme, old, buffer);
             put(theme, vec![(Tone::Dim, "│".into())], edge, buffer);
-            let area = Rect::new(right_x, row.y, rest, 1);
-            cut(right, pane.left, &marks(1)).put(theme, area, buffer);
+            cut(right, pane.left, &marks(1)).put(theme, new, buffer);
         } else if rows.wraps() {
             wrapped(&line, &rows, at, &marks(0)).put(theme, row, buffer);
         } else {

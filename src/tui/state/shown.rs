@@ -140,13 +140,33 @@ impl<'a> Info<'a> {
     /// The nearest line above `index`, or that very line, that unfolds something.
     #[must_use]
     pub fn header(&self, index: usize) -> Option<usize> {
-        (0..=index).rev().find(|line| self.fold(*line).is_some())
+        self.folds()
+            .take_while(|(line, _)| *line <= index)
+            .last()
+            .map(|(line, _)| line)
     }
 
     /// The line that unfolds `name`.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<usize> {
-        (0..self.len()).find(|line| self.fold(*line).is_some_and(|fold| fold.name == name))
+        self.folds()
+            .find(|(_, fold)| fold.name == name)
+            .map(|(line, _)| line)
+    }
+
+    /// Every line that unfolds something; hunks, which are many, are passed over as blocks.
+    pub fn folds(&self) -> impl Iterator<Item = (usize, &Fold)> {
+        self.blocks
+            .iter()
+            .zip(&self.ends)
+            .filter_map(|(block, end)| match block {
+                Block::Said(lines) => Some((lines, end - lines.len())),
+                _ => None,
+            })
+            .flat_map(|(lines, start)| {
+                let lines = lines.iter().enumerate();
+                lines.filter_map(move |(at, line)| Some((start + at, line.fold.as_ref()?)))
+            })
     }
 }
 
@@ -257,9 +277,7 @@ impl<'a> Lines<'a> {
                 }
                 None => Line::default(),
             },
-            Self::Made(lines) => lines
-                .get(index)
-                .map_or_else(Line::default, |line| Line::borrowed(line)),
+            Self::Made(lines) => lines.get(index).map_or_else(Line::default, Line::borrowed),
         }
     }
 

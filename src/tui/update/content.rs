@@ -32,6 +32,12 @@ pub(super) fn act(state: &mut State, out: &mut Vec<Effect>, id: Id) {
         Id::Wrap => wrap(state),
         Id::SideBySide => {
             state.content.side_by_side = !state.content.side_by_side;
+            let how = if state.content.side_by_side {
+                "beside each other"
+            } else {
+                "below each other"
+            };
+            state.say(Tone::Plain, format!("old and new are {how}"));
         }
         Id::ViewDiff => show(state, View::Diff),
         Id::ViewFile => show(state, View::File),

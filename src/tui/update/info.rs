@@ -63,11 +63,12 @@ pub(super) fn fold(state: &mut State) {
         fold => {
             let cursor = state.content.info.cursor;
             let outer = with(state, |info, _| {
-                (0..cursor).rev().find(|line| {
-                    info.fold(*line).is_some_and(|above| {
-                        fold.as_ref().is_none_or(|fold| above.level < fold.level)
-                    })
-                })
+                let above = info.folds().take_while(|(line, _)| *line < cursor);
+                let holds = |above: &Fold| fold.as_ref().is_none_or(|one| above.level < one.level);
+                above
+                    .filter(|(_, above)| holds(above))
+                    .last()
+                    .map(|(line, _)| line)
             });
             if let Some(line) = outer.flatten() {
                 put(state, line);
