@@ -149,6 +149,9 @@ pub struct ContentPane {
     pub at_hunk: Option<(Place, usize)>,
     /// Which lines of the file stood on the screen last.
     pub kept: Option<Kept>,
+    /// The file that a turn of the session was looked at in, what stood on the screen of it, and
+    /// the places, for the turn that is opened now.
+    pub mark: Option<(Vec<u8>, Option<Kept>, [Place; 4])>,
     /// Whether other lines stand there now, so that the place is to be found anew.
     pub place_anew: bool,
     /// Whether the last lines shown were beside each other.
@@ -189,6 +192,7 @@ impl Default for ContentPane {
             tops: [Place::default(); 4],
             at_hunk: None,
             kept: None,
+            mark: None,
             place_anew: false,
             beside: false,
             wrap: false,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::world::{App, compared, entries, runs};
 use crate::review::LineKind;
 use crate::tui::jobs::Handle;
-use crate::tui::message::{Answer, Slot, Verified};
-use crate::tui::state::{FileTree, Marks, Patch, PatchRow};
+use crate::tui::message::{Answer, Compared, Slot, Verified};
+use crate::tui::state::{Failure, FileTree, Marks, Patch, PatchRow};
 
 /// Changes at new lines 100, 200, …, 900 with `context` lines around each; on the old side every
 /// line's number is lower by `moved`.
@@ -71,15 +71,25 @@ fn to(app: &mut App, text: &str) {
     panic!("no {text}: {}", app.screen());
 }
 
-fn compare_again(app: &mut App) {
-    let diff = compared();
+fn compared_tree(diff: Compared) -> Result<(Box<Compared>, Arc<FileTree>), Failure> {
     let marks = Marks {
         root: &diff.root,
         files: &diff.files,
         ignored: &[],
     };
     let tree = Arc::new(FileTree::build(&entries(), Some(marks)));
-    app.answer(Slot::Diff, Answer::Diff(Ok((Box::new(diff), tree))));
+    Ok((Box::new(diff), tree))
+}
+
+fn compare_again(app: &mut App) {
+    app.answer(Slot::Diff, Answer::Diff(compared_tree(compared())));
+}
+
+/// Scrolls until `text` is at the top, whatever stands beside it.
+fn to_file(app: &mut App, text: &str) {
+    app.keys("z");
+    to(app, text);
+    app.keys("z");
 }
 
 #[test]
@@ -146,6 +156,18 @@ fn another_turn_shows_the_same_lines() {
     to(&mut app, "is 702");
     app.keys("<");
     app.answer(Slot::Find, Answer::Turn(Ok("run-refunds-1".into())));
+    verify(&mut app);
+    app.screen();
+    compare_again(&mut app);
+    app.answer(Slot::Content, Answer::Patch(Ok(patch(6, 7))));
+    let shown = row(&app, 0);
+    assert!(
+        shown.ends_with("is 702") && shown.starts_with("695"),
+        "{shown}"
+    );
+}
+
+fn verify(app: &mut App) {
     let run = runs().into_iter().find(|run| run.run_id == "run-refunds-1");
     let reference = app.state.opened.as_ref().expect("a run").reference.clone();
     let verified = Verified {
@@ -158,14 +180,39 @@ fn another_turn_shows_the_same_lines() {
         gzipped: true,
     };
     app.answer(Slot::Open, Answer::Opened(Ok(Box::new(verified)), None));
-    app.screen();
-    compare_again(&mut app);
-    app.answer(Slot::Content, Answer::Patch(Ok(patch(6, 7))));
-    let shown = row(&app, 0);
-    assert!(
-        shown.ends_with("is 702") && shown.starts_with("695"),
-        "{shown}"
+}
+
+#[test]
+fn a_file_that_another_turn_did_not_change_stays_in_sight() {
+    let mut app = App::opened(160, 24);
+    app.keys("2 x 3 }");
+    let path = app.state.content.path.clone();
+    assert_eq!(
+        path.as_deref(),
+        Some(&b"workspace/repository/notes.txt"[..])
     );
+    app.answer(Slot::Content, Answer::Patch(Ok(patch(6, 0))));
+    to_file(&mut app, "is 702");
+    app.keys("<");
+    app.answer(Slot::Find, Answer::Turn(Ok("run-refunds-1".into())));
+    verify(&mut app);
+    let mut diff = compared();
+    diff.files.retain(|file| file.path != b"notes.txt");
+    app.answer(Slot::Diff, Answer::Diff(compared_tree(diff)));
+    assert_eq!(app.state.content.path, path);
+    assert!(
+        app.screen().contains("No change against"),
+        "{}",
+        app.screen()
+    );
+    app.keys(">");
+    app.answer(Slot::Find, Answer::Turn(Ok("run-refunds-1".into())));
+    verify(&mut app);
+    app.answer(Slot::Diff, Answer::Diff(compared_tree(compared())));
+    app.answer(Slot::Content, Answer::Patch(Ok(patch(6, 7))));
+    assert_eq!(app.state.content.path, path);
+    app.keys("z");
+    assert!(row(&app, 0).ends_with("is 702"), "{}", app.screen());
 }
 
 #[test]

@@ -3,11 +3,12 @@
 
 use super::{files, info, open, request, search, show, why_not};
 use crate::review::PatchOptions;
+use crate::runs::RunRow;
 use crate::tui::action::Id;
 use crate::tui::message::{Effect, Request};
 use crate::tui::state::{
-    Failure, FileContent, Kept, Line, Lines, Pane, Patch, Place, Rows, State, View, Wanted, beside,
-    lines, row_end, slice,
+    Failure, FileContent, FileTree, Kept, Line, Lines, Pane, Patch, Place, Rows, State, View,
+    Wanted, beside, lines, row_end, slice,
 };
 use crate::tui::theme::Tone;
 
@@ -185,6 +186,36 @@ fn hunk(state: &mut State, forward: bool) {
             state.say(Tone::Dim, format!("this is the {end}"));
         }
     }
+}
+
+/// Remembers what is looked at when another turn of its session takes its place.
+pub(super) fn leave_mark(state: &mut State, next: &RunRow) {
+    let before = state.opened.as_ref().map(|run| &run.row);
+    let same = before
+        .is_some_and(|row| row.session_id == next.session_id && row.agent_id == next.agent_id);
+    let content = &mut state.content;
+    let mark = content
+        .path
+        .clone()
+        .map(|path| (path, content.kept.clone(), content.tops));
+    content.mark = mark.filter(|_| same);
+}
+
+/// Goes back to it in the turn that is open now; whether it is there.
+pub(super) fn to_mark(state: &mut State, tree: &FileTree) -> bool {
+    let mark = state.content.mark.take();
+    let Some((path, kept, tops)) = mark.filter(|(path, ..)| tree.find(path).is_some()) else {
+        return false;
+    };
+    files::to_path(state, &path);
+    let content = &mut state.content;
+    content.path = Some(path);
+    content.kept = kept;
+    for view in [View::Diff, View::File] {
+        content.tops[view as usize] = tops[view as usize];
+    }
+    content.place_anew = true;
+    true
 }
 
 /// The changes of the file are there, or are not.

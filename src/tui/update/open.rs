@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{files, job_began, request, stop};
+use super::{content, files, job_began, request, stop};
 use crate::ErrorKind;
 use crate::checkpoint::CheckpointRef;
 use crate::progress::{Progress, Stage};
@@ -76,6 +76,7 @@ pub(super) fn verified(state: &mut State, out: &mut Vec<Effect>, number: u64, ru
     state.job_ended(number, Tone::Good, "verified");
     state.refusal = None;
     learn(state, &run.row);
+    content::leave_mark(state, &run.row);
     state.opened = Some(Opened {
         handle: run.handle,
         row: run.row,
@@ -272,6 +273,9 @@ pub(super) fn compared(state: &mut State, answer: Result<(Box<Compared>, Arc<Fil
         state.files.unfold_changed(&tree);
     }
     files::rebuild(state);
+    if first && !state.files.touched && content::to_mark(state, &tree) {
+        return;
+    }
     let kept = state
         .content
         .path
