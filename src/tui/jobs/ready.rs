@@ -13,7 +13,7 @@ const SHOWN: u64 = 1 << 20;
 pub(super) fn rows(diff: &Diff, file: usize, patch: &FilePatch, options: PatchOptions) -> Patch {
     let change = &diff.files[file];
     let mut rows = Vec::new();
-    without_hunks(change, patch, options, &mut rows);
+    without_hunks(change, patch, Some(options), &mut rows);
     let digits = hunks(patch, &mut rows);
     Patch {
         file,
@@ -23,11 +23,11 @@ pub(super) fn rows(diff: &Diff, file: usize, patch: &FilePatch, options: PatchOp
     }
 }
 
-/// In words what hunks cannot say.
+/// In words what hunks cannot say; without options of a commit's, which has no file to show.
 pub(super) fn without_hunks(
     change: &FileChange,
     patch: &FilePatch,
-    options: PatchOptions,
+    options: Option<PatchOptions>,
     rows: &mut Vec<PatchRow>,
 ) {
     let mut say = |words: String| rows.push(PatchRow::Words(words));
@@ -40,17 +40,22 @@ pub(super) fn without_hunks(
     if let Some(why) = &change.opaque {
         say(visible(why).into_owned());
     } else if change.binary || patch.binary {
-        say("Binary: f shows its bytes.".into());
-    } else if patch.hunks.is_empty() && patch.truncated.is_none() {
-        say(if options.ignore_whitespace {
-            "Nothing but white space changed; w shows it.".into()
-        } else if change.old_path.is_some() {
-            "Moved; its content did not change.".into()
-        } else if change.old_mode != change.new_mode && change.old_mode != 0 {
-            "Its content did not change.".into()
-        } else {
-            "No lines to show.".into()
+        say(match options {
+            Some(_) => "Binary: f shows its bytes.".into(),
+            None => "Binary.".into(),
         });
+    } else if patch.hunks.is_empty() && patch.truncated.is_none() {
+        say(
+            if options.is_some_and(|options| options.ignore_whitespace) {
+                "Nothing but white space changed; w shows it.".into()
+            } else if change.old_path.is_some() {
+                "Moved; its content did not change.".into()
+            } else if change.old_mode != change.new_mode && change.old_mode != 0 {
+                "Its content did not change.".into()
+            } else {
+                "No lines to show.".into()
+            },
+        );
     }
 }
 

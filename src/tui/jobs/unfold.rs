@@ -2,7 +2,7 @@
 
 use super::ready::{hunks, without_hunks};
 use crate::json::Json;
-use crate::review::{CommitDiff, Parent, PatchOptions};
+use crate::review::{CommitDiff, Parent};
 use crate::runs::{RunData, RunRow};
 use crate::text::{grouped, visible};
 use crate::tui::fit;
@@ -37,7 +37,7 @@ pub(super) fn commit(diff: &CommitDiff) -> CommitRows {
     };
     let files = diff.files.iter().map(|(change, patch)| {
         let mut rows = Vec::new();
-        without_hunks(change, patch, PatchOptions::default(), &mut rows);
+        without_hunks(change, patch, None, &mut rows);
         let digits = hunks(patch, &mut rows);
         CommitFile {
             letter: (status_tone(change.status), change.status.letter()),

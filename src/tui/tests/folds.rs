@@ -134,7 +134,9 @@ fn a_commit_that_cannot_be_read_says_so_in_its_line() {
         "{}",
         app.screen()
     );
+    app.requests();
     app.keys("enter enter");
+    assert_eq!(app.requests().len(), 1, "asked for once more");
     to(&mut app, "WIP on main");
     app.keys("enter");
     app.answer(Slot::Unfold, Answer::Crashed(Slot::Unfold));

@@ -199,6 +199,8 @@ pub(super) fn leave_mark(state: &mut State, next: &RunRow) {
         .clone()
         .map(|path| (path, content.kept.clone(), content.tops));
     content.mark = mark.filter(|_| same);
+    // The row may say something else by now.
+    content.info.details.clear();
 }
 
 /// Goes back to it in the turn that is open now; whether it is there.

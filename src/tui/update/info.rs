@@ -39,7 +39,13 @@ pub(super) fn under(state: &State) -> Option<&Fold> {
 /// `enter`: folds or unfolds what is under the cursor.
 pub(super) fn turn(state: &mut State) {
     if let Some(fold) = under(state).cloned() {
-        state.content.info.turn(&fold.name);
+        let info = &mut state.content.info;
+        info.turn(&fold.name);
+        // What failed is asked for once more when it is unfolded again.
+        let failed = |load: &Load<Detail>| load.failure.is_some();
+        if info.details.get(&fold.name).is_some_and(failed) {
+            info.details.remove(&fold.name);
+        }
         state.content.loaded += 1;
     }
 }
