@@ -229,7 +229,17 @@ impl ContentPane {
         }
     }
 
-    /// Forgets what was loaded for another run or comparison; places are kept.
+    /// Another comparison is there: what it shows of the file is asked for, and stands until then.
+    pub fn turn_base(&mut self) {
+        self.epoch += 1;
+        self.asked_patch = None;
+        // The file itself is the same whatever it is compared with.
+        if let Some(Wanted::File(epoch, _)) = &mut self.asked_file {
+            *epoch = self.epoch;
+        }
+    }
+
+    /// Forgets what was loaded for another run; places are kept.
     pub fn turn_page(&mut self) {
         self.epoch += 1;
         self.patch = Load::default();

@@ -7,7 +7,8 @@ use super::world::{App, compared, entries, runs};
 use crate::review::LineKind;
 use crate::tui::jobs::Handle;
 use crate::tui::message::{Answer, Compared, Slot, Verified};
-use crate::tui::state::{Failure, FileTree, Marks, Patch, PatchRow};
+use crate::tui::state::{Failure, FileContent, FileTree, Marks, Patch, PatchRow};
+use crate::tui::theme::Tone;
 
 /// Changes at new lines 100, 200, …, 900 with `context` lines around each; on the old side every
 /// line's number is lower by `moved`.
@@ -142,12 +143,33 @@ fn another_base_shows_the_same_lines() {
     to(&mut app, "is 702");
     app.keys("b");
     compare_again(&mut app);
+    assert!(
+        row(&app, 0).ends_with("is 702"),
+        "the old lines stand until the new ones are there: {}",
+        app.screen()
+    );
     app.answer(Slot::Content, Answer::Patch(Ok(patch(6, 40))));
     let shown = row(&app, 0);
     assert!(
         shown.ends_with("is 702") && shown.starts_with("662"),
         "{shown}"
     );
+}
+
+#[test]
+fn another_base_leaves_the_file_alone() {
+    let mut app = opened();
+    app.keys("f");
+    let content = FileContent::Text(vec!["fn main() {}".into()], false);
+    app.answer(Slot::Content, Answer::File(Ok(content)));
+    let runs = vec![vec![(2, Tone::Keyword)].into()];
+    app.answer(Slot::Content, Answer::Coloured(runs));
+    app.keys("b");
+    app.requests();
+    compare_again(&mut app);
+    assert!(app.requests().is_empty(), "it is the same file");
+    assert!(app.screen().contains("fn main() {}"), "{}", app.screen());
+    assert!(!app.state.content.colours.is_empty());
 }
 
 #[test]

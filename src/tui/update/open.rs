@@ -264,7 +264,7 @@ pub(super) fn compared(state: &mut State, answer: Result<(Box<Compared>, Arc<Fil
     opened.comparison.done = Some(Arc::clone(&compared));
     opened.comparison.failure = None;
     opened.tree = Arc::clone(&tree);
-    state.content.turn_page();
+    state.content.turn_base();
     // A later run's refusal keeps the bottom line.
     if first && state.refusal.is_none() {
         remark(state, &compared.notices);
