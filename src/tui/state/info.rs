@@ -1,8 +1,8 @@
 //! The Info view: what is known of the run that the panes are about, from its row to its notices, in
 //! sections that fold. A commit, a stash and the row's JSON unfold to what a job makes of them.
 
+use super::fold::{Block, Fold, Info, InfoLine};
 use super::lines::{both_sizes, failure_lines, said, wrapped};
-use super::shown::{Block, Fold, Info, InfoLine};
 use super::{Chain, CommitRows, Detail, Opened, Pane, STAGES, State, Step};
 use crate::progress::Stage;
 use crate::runs::{RunData, RunRow, gate};

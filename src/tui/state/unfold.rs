@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::content::{Load, PatchRow};
-use super::shown::Fold;
+use super::fold::Fold;
 use crate::tui::theme::{Tone, Toned};
 
 /// A changed file of a commit, ready to be drawn.
