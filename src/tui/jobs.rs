@@ -4,6 +4,8 @@
 mod handle;
 mod keep;
 mod ready;
+mod syntax;
+mod unfold;
 mod work;
 
 use std::collections::HashMap;

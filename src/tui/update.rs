@@ -8,6 +8,7 @@ mod content;
 mod copy;
 mod enabled;
 mod files;
+mod info;
 mod mouse;
 mod open;
 mod overlay;
@@ -16,6 +17,7 @@ mod prompt;
 mod reopen;
 mod run_pages;
 mod runs;
+mod search;
 
 use crossterm::event::{KeyEvent, KeyEventKind};
 
@@ -292,6 +294,9 @@ fn settle(state: &mut State, out: &mut Vec<Effect>) {
 
 /// Shows `view`, and the content pane where it is not on the screen.
 pub(super) fn show(state: &mut State, view: View) {
+    if state.content.view != view {
+        state.content.left = 0;
+    }
     state.content.view = view;
     if state.areas().content.is_none() {
         state.focus = Pane::Content;

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::{content, files, job_began, open, request, run_pages, stop};
+use super::{files, job_began, open, request, run_pages, search, stop};
 use crate::text::visible;
 use crate::tui::message::{Effect, Request, Slot};
 use crate::tui::state::{Overlay, Prompt, PromptKind, Restoring, State};
@@ -49,7 +49,7 @@ pub(super) fn edited(state: &mut State, out: &mut Vec<Effect>, prompt: &mut Prom
             state.files.text = prompt.input.value().to_owned();
             files::rebuild(state);
         }
-        PromptKind::Search => content::search(state, prompt.input.value()),
+        PromptKind::Search => search::typed(state, prompt.input.value()),
         PromptKind::OpenAs | PromptKind::Patch | PromptKind::Since => {}
     }
 }
@@ -67,7 +67,7 @@ pub(super) fn accept(state: &mut State, out: &mut Vec<Effect>, mut prompt: Promp
     let text = prompt.input.value().trim().to_owned();
     match prompt.kind {
         PromptKind::FilterRuns | PromptKind::FilterFiles => {}
-        PromptKind::Search => match &state.content.search {
+        PromptKind::Search => match search::accepted(state) {
             Some(search) if search.hits.is_empty() => {
                 state.say(Tone::Warn, format!("no match for {}", visible(&text)));
             }
@@ -146,7 +146,7 @@ pub(super) fn cancel(state: &mut State, out: &mut Vec<Effect>, mut prompt: Promp
             state.files.text.clear();
             files::rebuild(state);
         }
-        PromptKind::Search => state.content.search = None,
+        PromptKind::Search => search::dropped(state),
         _ => {}
     }
 }
