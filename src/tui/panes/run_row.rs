@@ -102,7 +102,8 @@ pub(super) fn line(state: &State, run: &RunRow, width: usize, marker: &mut Marke
     line.push((Tone::Warn, if at_risk { "⧗" } else { " " }.to_owned()));
     // Why a run is there that shows nothing of what was typed.
     let id = visible(fuzzy::looked_at(&run.run_id)).into_owned();
-    if width >= toned_width(&line) + ID && !runs.flat && marker.finds(fuzzy::Field::Id, &id) {
+    let has_room = !runs.flat && width >= toned_width(&line) + ID;
+    if has_room && !marker.is_explained(state, run) && marker.finds(fuzzy::Field::Id, &id) {
         let room = width - toned_width(&line) - 1;
         line.push((Tone::Plain, " ".into()));
         marker.mark(&mut line, Tone::Dim, fuzzy::Field::Id, &id, room);

@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::run_row;
+use crate::runs::RunRow;
 use crate::text::{grouped, visible};
 use crate::tui::fit;
 use crate::tui::message::Slot;
@@ -152,6 +153,30 @@ impl Marker {
     pub(super) fn finds(&mut self, field: fuzzy::Field, text: &str) -> bool {
         let needle = self.needle.as_mut();
         needle.is_some_and(|(needle, matcher)| needle.hits(matcher, field, text) != 0)
+    }
+
+    /// Whether every word is found in these.
+    fn finds_all(&mut self, texts: &[&str]) -> bool {
+        let Some((needle, matcher)) = &mut self.needle else {
+            return true;
+        };
+        let mut hits = 0;
+        for text in texts {
+            hits |= needle.hits(matcher, fuzzy::Field::Words, text);
+        }
+        hits == needle.all()
+    }
+
+    /// Whether the rows of `run`'s agent and session show why it is there.
+    pub(super) fn is_explained(&mut self, state: &State, run: &RunRow) -> bool {
+        if self.needle.is_none() {
+            return true;
+        }
+        let agent = run.agent_id.as_deref();
+        let name = state.runs.agent(agent).and_then(|one| one.name.as_deref());
+        let seen = |text| visible(fuzzy::looked_at(text));
+        let (id, name) = (seen(agent.unwrap_or("")), seen(name.unwrap_or("")));
+        self.finds_all(&[&id, &name, &state.runs.title(&run.session_id)])
     }
 
     /// Adds `text`, which is safe to show, in exactly `width` columns.
