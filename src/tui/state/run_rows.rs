@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use super::fuzzy::{self, Field, Needle};
 use super::runs::{Order, RunsPane, Searched, size};
+use crate::runs::RunRow;
 use crate::text::visible;
 use crate::tui::fit;
 
@@ -165,36 +166,30 @@ impl RunsPane {
 
     /// The runs in which each word is found, and those that the database found.
     fn matching(&self, needle: &Needle) -> Vec<usize> {
-        let mut matcher = fuzzy::matcher();
-        let mut of_agents: HashMap<Option<&str>, u32> = HashMap::new();
-        let mut of_sessions: HashMap<&str, u32> = HashMap::new();
-        let mut of_statuses: HashMap<String, u32> = HashMap::new();
+        let mut sieve = Sieve {
+            pane: self,
+            needle,
+            matcher: fuzzy::matcher(),
+            of_agents: HashMap::new(),
+            of_sessions: HashMap::new(),
+            of_statuses: HashMap::new(),
+        };
+        // Runs that follow each other mostly share both.
+        let mut last: Option<(Option<&str>, &str, u32)> = None;
         let mut shown = Vec::new();
         let all = self.runs.iter().chain(&self.search.found);
         for (index, run) in all.enumerate() {
-            let agent = run.agent_id.as_deref();
-            let mut hits = *of_agents.entry(agent).or_insert_with(|| {
-                let id = agent.unwrap_or("teams and workflows");
-                let name = self.agent(agent).and_then(|agent| agent.name.as_deref());
-                let mut hits = needle.hits(&mut matcher, Field::Words, &seen(id));
-                hits |= needle.hits(&mut matcher, Field::Words, &seen(name.unwrap_or("")));
-                hits
-            });
-            let session = run.session_id.as_str();
-            hits |= *of_sessions.entry(session).or_insert_with(|| {
-                let title = self.title(session);
-                needle.hits(&mut matcher, Field::Words, &title)
-                    | needle.hits(&mut matcher, Field::Id, &seen(session))
-            });
+            let (agent, session) = (run.agent_id.as_deref(), run.session_id.as_str());
+            let mut hits = match last {
+                Some((same, also, hits)) if same == agent && also == session => hits,
+                _ => sieve.agent(agent) | sieve.session(session),
+            };
+            last = Some((agent, session, hits));
             if hits != needle.all() {
-                hits |= *of_statuses
-                    .entry(run.effective_status())
-                    .or_insert_with_key(|status| {
-                        needle.hits(&mut matcher, Field::Words, &seen(status))
-                    });
+                hits |= sieve.status(run);
             }
             if hits != needle.all() {
-                hits |= needle.hits(&mut matcher, Field::Id, &seen(&run.run_id));
+                hits |= needle.hits(&mut sieve.matcher, Field::Id, &seen(&run.run_id));
             }
             if hits == needle.all() || self.search.ids.contains(&run.run_id) {
                 shown.push(index);
@@ -353,6 +348,62 @@ impl RunsPane {
     pub fn cursor_end(&self) -> usize {
         let notes = self.rows.iter().skip(self.cursor + 1);
         self.cursor + notes.take_while(|row| row.item.is_passed_over()).count()
+    }
+}
+
+/// What was found in the texts that many runs share.
+struct Sieve<'a> {
+    pane: &'a RunsPane,
+    needle: &'a Needle,
+    matcher: nucleo_matcher::Matcher,
+    of_agents: HashMap<Option<&'a str>, u32>,
+    of_sessions: HashMap<&'a str, u32>,
+    of_statuses: HashMap<&'a str, u32>,
+}
+
+impl<'a> Sieve<'a> {
+    fn words(&mut self, text: &str) -> u32 {
+        self.needle.hits(&mut self.matcher, Field::Words, text)
+    }
+
+    fn agent(&mut self, agent: Option<&'a str>) -> u32 {
+        if let Some(hits) = self.of_agents.get(&agent) {
+            return *hits;
+        }
+        let mut hits = self.words(&seen(agent.unwrap_or("teams and workflows")));
+        let summary = self.pane.agent(agent);
+        if let Some(name) = summary.and_then(|agent| agent.name.as_deref()) {
+            hits |= self.words(&seen(name));
+        }
+        self.of_agents.insert(agent, hits);
+        hits
+    }
+
+    fn session(&mut self, session: &'a str) -> u32 {
+        if let Some(hits) = self.of_sessions.get(session) {
+            return *hits;
+        }
+        let mut hits = self.words(&self.pane.title(session));
+        if hits != self.needle.all() {
+            let id = seen(session);
+            hits |= self.needle.hits(&mut self.matcher, Field::Id, &id);
+        }
+        self.of_sessions.insert(session, hits);
+        hits
+    }
+
+    fn status(&mut self, run: &'a RunRow) -> u32 {
+        match run.status.as_deref().filter(|status| !status.is_empty()) {
+            Some(column) => match self.of_statuses.get(column) {
+                Some(hits) => *hits,
+                None => {
+                    let hits = self.words(&seen(&run.effective_status()));
+                    self.of_statuses.insert(column, hits);
+                    hits
+                }
+            },
+            None => self.words(&seen(&run.effective_status())),
+        }
     }
 }
 
