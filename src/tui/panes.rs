@@ -2,5 +2,6 @@
 
 pub mod content;
 pub mod files;
+mod marker;
 mod run_row;
 pub mod runs;

@@ -13,6 +13,7 @@ mod overlay;
 mod retention;
 mod run_rows;
 mod runs;
+mod sift;
 mod tree;
 
 use std::collections::HashMap;

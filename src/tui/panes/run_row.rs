@@ -2,7 +2,8 @@
 //! turn, status word, age, size, lines added and deleted. What there is no room for goes from the
 //! right; where the status word has no column of its own, it stands in the size's place.
 
-use super::runs::{Marker, status_sign};
+use super::marker::Marker;
+use super::runs::status_sign;
 use crate::checkpoint::CheckpointRef;
 use crate::runs::{RunData, RunRow, gate};
 use crate::text::{human_bytes, visible};
