@@ -112,9 +112,15 @@ pub(super) fn line(state: &State, run: &RunRow, width: usize, marker: &mut Marke
     }
     if columns.counts {
         let counted = runs.counts.of(&run.run_id);
-        counts(&mut line, counted);
+        let other = counted.filter(|counted| !counted.is_against(&state.content.base));
+        // Where the base's word has no room, a sign says that it is another one.
+        let sign = if other.is_some() && !columns.base {
+            "~"
+        } else {
+            " "
+        };
+        counts(&mut line, counted, sign);
         if columns.base {
-            let other = counted.filter(|counted| !counted.is_against(&state.content.base));
             let word = other.map_or("", Counted::word);
             line.push((Tone::Dim, format!(" {}", fit::pad(word, BASE - 1))));
         }
@@ -160,7 +166,7 @@ fn open_sign(state: &State, run: &RunRow) -> &'static str {
     }
 }
 
-fn counts(line: &mut Toned, counted: Option<&Counted>) {
+fn counts(line: &mut Toned, counted: Option<&Counted>, sign: &str) {
     let Some(counted) = counted else {
         line.push((Tone::Plain, " ".repeat(COUNTS)));
         return;
@@ -173,10 +179,8 @@ fn counts(line: &mut Toned, counted: Option<&Counted>) {
         Some(count) => format!("{}M", (count / 1_000_000).min(99)),
     };
     let (added, removed) = (short(counted.additions), short(counted.deletions));
-    line.push((
-        Tone::Added,
-        format!(" {}", fit::pad(&format!("+{added}"), 4)),
-    ));
+    line.push((Tone::Dim, sign.to_owned()));
+    line.push((Tone::Added, fit::pad(&format!("+{added}"), 4)));
     line.push((
         Tone::Removed,
         format!(" {}", fit::pad(&format!("−{removed}"), 4)),
