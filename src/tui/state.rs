@@ -19,6 +19,7 @@ mod runs;
 mod search;
 mod shown;
 mod sides;
+mod sift;
 mod spot;
 mod tree;
 mod unfold;
