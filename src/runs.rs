@@ -3,6 +3,7 @@
 
 mod database;
 mod gate;
+mod listed;
 mod model;
 mod open;
 mod retention;
