@@ -7,6 +7,7 @@ mod diff;
 mod doctor;
 mod exit;
 mod interface;
+mod log;
 mod output;
 mod progress;
 mod read;
@@ -31,7 +32,7 @@ pub fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return usage(&error),
     };
-    start_logging(arguments.global.verbose);
+    log::start(arguments.global.verbose);
     let output = Output::new(arguments.global.json, arguments.global.color);
     let look = arguments.look.look(arguments.global.color);
     let context = match Context::new(arguments.global, look, output) {
@@ -42,6 +43,7 @@ pub fn main() -> ExitCode {
         }
     };
     let answer = context.block_on(run(&context, arguments.command));
+    log::flush();
     ended(context.output(), answer.and_then(|answer| answer))
 }
 
@@ -85,21 +87,6 @@ fn ended(output: &Output, answer: Result<ExitCode>) -> ExitCode {
             exit::code(error.kind())
         }
     }
-}
-
-/// Logs go to stderr when they are asked for, made safe like everything else.
-fn start_logging(verbose: u8) {
-    let level = match verbose {
-        0 => return,
-        1 => "afterrun=info",
-        2 => "afterrun=debug",
-        _ => "afterrun=trace",
-    };
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(level)
-        .with_writer(std::io::stderr)
-        .with_ansi(false)
-        .try_init();
 }
 
 async fn run(context: &Context, command: Option<Command>) -> Result<ExitCode> {

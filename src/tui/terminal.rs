@@ -10,8 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crossterm::event::{
     DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste,
-    EnableFocusChange, EnableMouseCapture,
+    EnableFocusChange,
 };
+use crossterm::style::Print;
 use crossterm::terminal::{
     BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
     LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
@@ -31,6 +32,10 @@ use crate::{Error, ErrorKind, Result};
 
 /// How the terminal was taken, while it is ours; the panic hook asks it.
 static TAKEN: Mutex<Option<Manner>> = Mutex::new(None);
+
+/// Clicks and the wheel, with places beyond column 223. crossterm asks for every movement besides,
+/// which costs a slow line more than the keys do.
+const MOUSE: &str = "\x1b[?1000h\x1b[?1006h";
 
 type Hook = Arc<dyn Fn(&PanicHookInfo<'_>) + Send + Sync>;
 
@@ -69,6 +74,13 @@ pub(super) fn nudge() {
 
 fn taken() -> std::sync::MutexGuard<'static, Option<Manner>> {
     TAKEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether the terminal is ours right now, so that nobody else writes to it.
+#[must_use]
+pub fn is_taken() -> bool {
+    // Whoever holds the lock is about to take it or to give it back.
+    TAKEN.try_lock().map_or(true, |taken| taken.is_some())
 }
 
 impl Screen {
@@ -121,7 +133,7 @@ impl Screen {
             queue!(out, EnableBracketedPaste, EnableFocusChange).map_err(failed)?;
         }
         if self.manner.reports && self.mouse {
-            queue!(out, EnableMouseCapture).map_err(failed)?;
+            queue!(out, Print(MOUSE)).map_err(failed)?;
         }
         self.stale = true;
         execute!(out, cursor::Hide).map_err(failed)
@@ -183,7 +195,7 @@ impl Surface for Screen {
         }
         self.mouse = on;
         if on {
-            execute!(stdout(), EnableMouseCapture).map_err(failed)
+            execute!(stdout(), Print(MOUSE)).map_err(failed)
         } else {
             execute!(stdout(), DisableMouseCapture).map_err(failed)
         }

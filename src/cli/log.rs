@@ -1,0 +1,54 @@
+//! Logs go to stderr when they are asked for. While the interface has the screen they would garble
+//! it, so they are held until it is given back.
+
+use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
+
+use crate::tui::terminal;
+
+/// Bytes that are held; older ones go.
+const HELD: usize = 256 << 10;
+
+static WAITING: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+/// Starts logging at the level that so many `-v` mean.
+pub(super) fn start(verbose: u8) {
+    let level = match verbose {
+        0 => return,
+        1 => "afterrun=info",
+        2 => "afterrun=debug",
+        _ => "afterrun=trace",
+    };
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(level)
+        .with_writer(|| Log)
+        .with_ansi(false)
+        .try_init();
+}
+
+/// Writes what is held.
+pub(super) fn flush() {
+    let waiting = std::mem::take(&mut *WAITING.lock().unwrap_or_else(PoisonError::into_inner));
+    // Nobody is left to hear that stderr is gone.
+    let _ = io::stderr().write_all(&waiting);
+}
+
+struct Log;
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !terminal::is_taken() {
+            flush();
+            return io::stderr().write(bytes);
+        }
+        let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.extend_from_slice(bytes);
+        let over = waiting.len().saturating_sub(HELD);
+        waiting.drain(..over);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
