@@ -3,7 +3,9 @@
 
 mod database;
 mod gate;
+mod keep;
 mod model;
+mod named;
 mod open;
 mod sqlite;
 
@@ -12,6 +14,7 @@ pub use gate::{Opening, gate};
 pub use model::{
     AgentSummary, Cursor, Previous, Repository, RunData, RunFilter, RunPage, RunRow, SessionInfo,
 };
+pub use named::{Named, SHORTEST_PREFIX};
 pub(crate) use open::block_on;
 pub use open::{OpenedRun, Runs};
 pub use sqlite::SqliteRuns;
