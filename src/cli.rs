@@ -106,6 +106,7 @@ async fn run(context: &Context, command: Option<Command>) -> Result<ExitCode> {
     match command {
         None => done(interface::configured(context).await),
         Some(Command::Demo(args)) => done(interface::demo(context, args).await),
+        Some(Command::Open(args)) => done(interface::at(context, args).await),
         Some(Command::Agents) => done(runs::agents(context).await),
         Some(Command::Runs(args)) => done(runs::runs(context, &args).await),
         Some(Command::Show(args)) => done(show::show(context, &args).await),

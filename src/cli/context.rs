@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use super::args::Global;
 use super::output::Output;
 use super::progress;
-use crate::config::Settings;
+use crate::config::file::ConfigFile;
+use crate::config::{self, Settings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::{CancellationToken, Watch};
 use crate::runs::{Opening, Runs, Tables};
@@ -15,6 +16,7 @@ use crate::runs::{Opening, Runs, Tables};
 pub(super) struct Context {
     settings: Settings,
     agent: Option<String>,
+    config: Option<PathBuf>,
     output: Output,
     runtime: tokio::runtime::Runtime,
     cancel: CancellationToken,
@@ -47,6 +49,7 @@ impl Context {
                 home: std::env::var_os("HOME").map(PathBuf::from),
             },
             agent: global.opening_as,
+            config: global.config,
             output,
             runtime,
             cancel: CancellationToken::new(),
@@ -63,6 +66,20 @@ impl Context {
 
     pub(super) fn output(&self) -> &Output {
         &self.output
+    }
+
+    /// What the configuration file says.
+    pub(super) fn config(&self) -> Result<ConfigFile> {
+        let home = self.settings.home.as_deref();
+        let place = config::file::place(
+            self.config.clone(),
+            std::env::var_os("XDG_CONFIG_HOME"),
+            home,
+        );
+        match place {
+            Some((path, named)) => ConfigFile::read(&path, named),
+            None => Ok(ConfigFile::default()),
+        }
     }
 
     /// The agent of `--as`.

@@ -1,7 +1,9 @@
 //! Jobs: async work on the library beside the event loop. Each slot holds one job and a newer one
 //! cancels it; answers carry the number of the request they answer, so a late one is dropped.
 
+mod acting;
 mod handle;
+mod paths;
 mod ready;
 mod work;
 

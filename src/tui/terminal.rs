@@ -4,6 +4,7 @@
 use std::io::{Stdout, Write, stdout};
 use std::mem::ManuallyDrop;
 use std::panic::{self, PanicHookInfo};
+use std::process::{Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -22,6 +23,7 @@ use ratatui::backend::CrosstermBackend;
 use rustix::process::{Signal, kill_current_process_group};
 
 use super::driver::Surface;
+use super::keyboard::Quiet;
 use super::state::State;
 use super::theme::Theme;
 use super::view;
@@ -148,6 +150,19 @@ impl Surface for Screen {
         let stopped = kill_current_process_group(Signal::TSTP);
         self.enter()?;
         stopped.map_err(|errno| failed(errno.into()))
+    }
+
+    fn hand_over(&mut self, command: &mut Command) -> Result<std::io::Result<ExitStatus>> {
+        let Some(quiet) = Quiet::keep() else {
+            return Ok(Err(std::io::Error::other(
+                "the keyboard is still being read",
+            )));
+        };
+        give_back();
+        let ended = command.status();
+        let taken = self.enter();
+        drop(quiet);
+        taken.map(|()| ended)
     }
 
     fn resume(&mut self) -> Result<()> {

@@ -58,6 +58,8 @@ pub struct FilesPane {
     pub cursor: usize,
     /// The first row on the screen.
     pub top: usize,
+    /// Paths that are marked, to restore only them.
+    pub marked: HashSet<Vec<u8>>,
     /// Whether the cursor was moved since the run was opened.
     pub touched: bool,
 }

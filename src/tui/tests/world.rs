@@ -140,6 +140,7 @@ impl App {
             database: "postgresql://app@db/agno".into(),
             store: "s3://checkpoints".into(),
             default_store: false,
+            tables: crate::runs::Tables::default(),
         };
         let state = State::new(labels, None, (width, height), NOW * 1000);
         let mut app = Self {

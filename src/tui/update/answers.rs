@@ -1,6 +1,6 @@
 //! Answers of jobs. Each slot waits for one number; an answer to any other came too late.
 
-use super::{open, overlay, runs};
+use super::{acting, open, overlay, place, runs};
 use crate::ErrorKind;
 use crate::runs::RunPage;
 use crate::text::{grouped, human_bytes, visible};
@@ -21,6 +21,10 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
         Answer::Patch(_) | Answer::File(_) => Slot::Content,
         Answer::Plan(_) | Answer::Restored(_) => Slot::Restore,
         Answer::PatchWritten(_) => Slot::Write,
+        Answer::Fetched(_) => Slot::Fetch,
+        Answer::PatchText(_) => Slot::Clip,
+        Answer::Completed(_) => Slot::Complete,
+        Answer::ToEdit(_) => Slot::Edit,
         Answer::Found(_) => Slot::Lookup,
         Answer::Resolved(_) | Answer::Turn(_) => Slot::Find,
         Answer::Crashed(slot) => *slot,
@@ -42,9 +46,22 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
         Answer::Page(how, page) => take_page(state, how, page),
         Answer::Opened(Ok(run), _) => open::verified(state, out, number, *run),
         Answer::Opened(Err(failure), row) => open::refused(state, number, failure, row),
-        Answer::Diff(done) => open::compared(state, done),
-        Answer::Patch(patch) => state.content.patch.answer(patch),
-        Answer::File(file) => state.content.file.answer(file),
+        Answer::Diff(done) => {
+            open::compared(state, done);
+            place::arrive(state, true);
+        }
+        Answer::Patch(patch) => {
+            state.content.patch.answer(patch);
+            place::seek_in_patch(state);
+        }
+        Answer::File(file) => {
+            state.content.file.answer(file);
+            place::seek_in_file(state);
+        }
+        Answer::Fetched(done) => acting::fetched(state, number, done),
+        Answer::PatchText(patch) => acting::patch_made(state, out, number, patch),
+        Answer::Completed(done) => overlay::completed(state, done),
+        Answer::ToEdit(copy) => acting::copied_to_edit(state, out, copy),
         Answer::Plan(plan) => overlay::planned(state, number, plan),
         Answer::Restored(done) => restored(state, number, done),
         Answer::PatchWritten(done) => match done {
@@ -159,14 +176,14 @@ pub(in crate::tui) fn amount(written: &Written) -> String {
     format!("{entries}, {}; {left_out}", human_bytes(written.bytes))
 }
 
-fn with_hint(failure: &Failure) -> String {
+pub(super) fn with_hint(failure: &Failure) -> String {
     match &failure.hint {
         Some(hint) => format!("{} → {hint}", failure.message),
         None => failure.message.clone(),
     }
 }
 
-fn failed(state: &mut State, number: u64, what: &str, failure: &Failure) {
+pub(super) fn failed(state: &mut State, number: u64, what: &str, failure: &Failure) {
     let text = format!("✖ {what}: {}", with_hint(failure));
     state.job_ended(number, Tone::Bad, text.clone());
     state.report(Tone::Bad, text);
@@ -197,6 +214,7 @@ fn crashed(state: &mut State, number: u64, slot: Slot) {
             state.content.file.answer(Err(failure));
         }
         Slot::Restore => restored(state, number, Err(failure)),
+        Slot::Fetch => acting::fetched(state, number, Err(failure)),
         Slot::Page => {
             take_page(state, PageUse::Replace, Err(failure));
         }

@@ -2,7 +2,7 @@
 //! the press itself all take their answer from here.
 
 use crate::tui::action::{Id, action};
-use crate::tui::state::{State, View};
+use crate::tui::state::{NodeKind, Opened, State, View};
 
 /// Why `id` cannot be done now; `None` when it can.
 #[must_use]
@@ -14,23 +14,39 @@ pub fn why_not(state: &State, id: Id) -> Option<String> {
     if let (Some(refusal), true) = (&state.refusal, is_of_diff(id)) {
         return Some(refusal.failure.message.clone());
     }
-    let open_first = || Some("open a run first (enter on it)".to_owned());
+    let key = |id| state.keymap.how(id);
+    let open_first = || Some(format!("open a run first ({} on it)", key(Id::OpenRun)));
     match id {
         Id::Restore => match (&state.refusal, &state.opened) {
             (Some(refusal), _) => Some(refusal.failure.message.clone()),
             (None, None) => open_first(),
-            (None, Some(_)) if state.restoring.is_some() => {
-                Some("one restore is at work; esc stops it".into())
-            }
+            (None, Some(_)) if state.restoring.is_some() => Some(format!(
+                "one restore is at work; {} stops it",
+                key(Id::Back)
+            )),
             (None, Some(run)) => run.unrestorable.clone(),
         },
-        Id::Patch => match (&state.refusal, &state.opened) {
+        Id::Patch | Id::CopyPatch => match (&state.refusal, &state.opened) {
             (Some(refusal), _) => Some(refusal.failure.message.clone()),
             (None, None) => open_first(),
             (None, Some(_)) if state.compared().is_none() => {
                 Some("the comparison is not there yet".into())
             }
+            (None, Some(_)) if id == Id::CopyPatch => no_change(state),
             (None, Some(_)) => None,
+        },
+        Id::Fetch if state.fetching.is_some() => {
+            Some(format!("one fetch is at work; {} stops it", key(Id::Back)))
+        }
+        Id::Editor => match (&state.refusal, &state.opened) {
+            (Some(refusal), _) => Some(refusal.failure.message.clone()),
+            (None, None) => open_first(),
+            (None, Some(run)) => no_editor(state, run),
+        },
+        Id::MarkFile => match (&state.refusal, &state.opened) {
+            (Some(refusal), _) => Some(refusal.failure.message.clone()),
+            (None, None) => open_first(),
+            (None, Some(_)) => no_file(state),
         },
         Id::Base | Id::ShowFiles => match (&state.refusal, &state.opened) {
             (Some(refusal), _) => Some(refusal.failure.message.clone()),
@@ -40,20 +56,16 @@ pub fn why_not(state: &State, id: Id) -> Option<String> {
         Id::ToContent => match (&state.refusal, &state.opened) {
             (Some(refusal), _) => Some(refusal.failure.message.clone()),
             (None, None) => open_first(),
-            (None, Some(_)) => state
-                .files
-                .selected()
-                .is_none()
-                .then(|| "no file here".into()),
+            (None, Some(_)) => no_file(state),
         },
         Id::OpenRun => state.runs.rows.is_empty().then(|| "no run here".into()),
-        Id::Copy | Id::PreviousTurn | Id::NextTurn => {
+        Id::Copy | Id::Fetch | Id::PreviousTurn | Id::NextTurn => {
             let some = state.current.is_some() || state.opened.is_some();
             (!some && state.runs.selected().is_none()).then(|| "choose a run first".into())
         }
         Id::NextHunk | Id::PreviousHunk | Id::Whitespace | Id::MoreContext | Id::LessContext => {
             if state.content.view != View::Diff {
-                return Some("only in the diff (d shows it)".into());
+                return Some(format!("only in the diff ({} shows it)", key(Id::ViewDiff)));
             }
             state
                 .compared()
@@ -69,13 +81,41 @@ pub fn why_not(state: &State, id: Id) -> Option<String> {
             .content
             .search
             .is_none()
-            .then(|| "search in the content pane first (/)".into()),
+            .then(|| format!("search in the content pane first ({})", key(Id::Find))),
         Id::StatusFilter => state
             .runs
             .statuses()
             .is_empty()
             .then(|| "no status to filter by".into()),
         _ => None,
+    }
+}
+
+fn no_file(state: &State) -> Option<String> {
+    let none = state.files.selected().is_none();
+    none.then(|| "no file here".into())
+}
+
+fn no_change(state: &State) -> Option<String> {
+    let compared = state.compared()?;
+    compared.files.is_empty().then(|| "no file changed".into())
+}
+
+fn no_editor(state: &State, run: &Opened) -> Option<String> {
+    if let Err(why) = &state.editor {
+        return Some(why.clone());
+    }
+    let Some(node) = state
+        .files
+        .selected()
+        .and_then(|node| run.tree.nodes.get(node))
+    else {
+        return Some("no file here".into());
+    };
+    match node.kind {
+        NodeKind::File(_) => None,
+        NodeKind::Gone => Some("it is gone: the run deleted it".into()),
+        _ => Some("only for a file".into()),
     }
 }
 

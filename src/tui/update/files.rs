@@ -20,6 +20,7 @@ pub(super) fn act(state: &mut State, out: &mut Vec<Effect>, id: Id) {
         Id::Bottom => step(state, isize::MAX),
         Id::Unfold => unfold(state),
         Id::Fold => fold(state),
+        Id::MarkFile => mark(state),
         Id::ToContent => enter(state, out),
         Id::ShowFiles => {
             state.files.show = match state.files.show {
@@ -31,6 +32,30 @@ pub(super) fn act(state: &mut State, out: &mut Vec<Effect>, id: Id) {
         }
         _ => {}
     }
+}
+
+/// Marks what is under the cursor, or takes its mark away, and goes on to the next row.
+fn mark(state: &mut State) {
+    let Some(tree) = state.tree().cloned() else {
+        return;
+    };
+    let Some(node) = state.files.selected().and_then(|node| tree.nodes.get(node)) else {
+        return;
+    };
+    let marked = &mut state.files.marked;
+    if !marked.remove(&node.path) {
+        marked.insert(node.path.clone());
+    }
+    let text = match marked.len() {
+        0 => "nothing is marked".to_owned(),
+        count => format!(
+            "{} marked; {} restores only that",
+            crate::text::grouped(count as u64),
+            state.keymap.how(Id::Restore)
+        ),
+    };
+    state.say(Tone::Plain, text);
+    step(state, 1);
 }
 
 /// Moves the cursor; the content follows.
