@@ -17,7 +17,7 @@ const OFFERS: usize = 14;
 /// Draws it.
 pub fn draw(state: &State, palette: &Palette, theme: Theme, areas: &Areas, buffer: &mut Buffer) {
     let rows = palette.items.len().clamp(1, OFFERS) + 4;
-    let title = " An action, a changed file, or a run: id, sha256:DIGEST, AGENT@latest ";
+    let title = " An action, or the id of a run ";
     let height = u16::try_from(rows).unwrap_or(u16::MAX);
     let body = frame(title, 76, height, theme, areas, buffer);
     let width = usize::from(body.width);
@@ -25,7 +25,15 @@ pub fn draw(state: &State, palette: &Palette, theme: Theme, areas: &Areas, buffe
     if let Some(row) = lines.next() {
         put(theme, input_line(&palette.input, ": ", width), row, buffer);
     }
-    lines.next();
+    if let Some(row) = lines.next().filter(|_| palette.input.value().is_empty()) {
+        let also = "or sha256:DIGEST, AGENT@latest, or a part of a changed file's path";
+        put(
+            theme,
+            vec![(Tone::Dim, fit::clip(also, width))],
+            row,
+            buffer,
+        );
+    }
     let text = palette.input.value().trim();
     if palette.items.is_empty() {
         let (tone, line) = match &palette.refusal {

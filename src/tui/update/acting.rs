@@ -8,6 +8,7 @@ use super::copy::run_id;
 use super::place::content_line;
 use super::prompt::handles;
 use super::{job_began, request};
+use crate::ErrorKind;
 use crate::text::{grouped, visible};
 use crate::tui::action::Id;
 use crate::tui::fit;
@@ -44,6 +45,11 @@ pub(super) fn fetched(state: &mut State, number: u64, done: Result<Fetched, Fail
             );
             state.job_ended(number, Tone::Good, text.clone());
             state.report(Tone::Good, text);
+        }
+        Err(failure) if failure.kind == ErrorKind::Cancelled => {
+            let text = "fetch stopped; nothing was left behind";
+            state.job_ended(number, Tone::Warn, text);
+            state.report(Tone::Warn, text);
         }
         Err(failure) => super::answers::failed(state, number, "the fetch", &failure),
     }
@@ -82,7 +88,7 @@ pub(super) fn patch_made(
     let patch = match patch {
         Ok(patch) => patch,
         Err(mut failure) => {
-            if failure.kind == crate::ErrorKind::Limit {
+            if failure.kind == ErrorKind::Limit {
                 let key = state.keymap.how(Id::Patch);
                 failure.hint = Some(format!("{key} writes it to a file"));
             }
