@@ -129,6 +129,7 @@ async fn run(context: &Context, command: Option<Command>) -> Result<ExitCode> {
             clap_mangen::Man::new(Arguments::command())
                 .render(&mut page)
                 .map_err(|error| Error::io("write", std::path::Path::new("the manual"), error))?;
+            page.extend(crate::tui::reference::roff().into_bytes());
             done(context.output().bytes(&page))
         }
     }

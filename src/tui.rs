@@ -18,6 +18,7 @@ pub mod message;
 pub mod overlays;
 pub mod pace;
 pub mod panes;
+pub mod reference;
 pub mod state;
 pub mod terminal;
 #[cfg(test)]
