@@ -15,12 +15,12 @@ use crate::tui::state::{
 const README: &[u8] = b"workspace/repository/README.md";
 
 /// A run that is opened at a place, up to its comparison.
-fn at(path: &str, place: Place) -> App {
+fn at(path: &str, place: &Place) -> App {
     let mut app = App::listed(120, 24);
     app.state.open_first = Some(OPENED.into());
     app.state.place = Some(Place {
         path: (!path.is_empty()).then(|| path.into()),
-        ..place
+        ..place.clone()
     });
     app.send(Message::Start);
     app.verify();
@@ -55,7 +55,7 @@ fn first_line(app: &App, text: &str) {
 
 #[test]
 fn a_line_of_a_hunk_is_stood_at_in_the_diff() {
-    let mut app = at("README.md:120", Place::default());
+    let mut app = at("README.md:120", &Place::default());
     app.answer(Slot::Content, Answer::Patch(Ok(long_patch())));
     assert_eq!(app.state.content.path.as_deref(), Some(README));
     assert_eq!(
@@ -68,7 +68,7 @@ fn a_line_of_a_hunk_is_stood_at_in_the_diff() {
 
 #[test]
 fn a_line_outside_of_the_hunks_is_stood_at_in_the_file() {
-    let mut app = at("workspace/repository/README.md:30", Place::default());
+    let mut app = at("workspace/repository/README.md:30", &Place::default());
     app.answer(Slot::Content, Answer::Patch(Ok(long_patch())));
     assert_eq!(app.state.content.view, View::File);
     app.answer(Slot::Content, Answer::File(Ok(long_file())));
@@ -83,35 +83,35 @@ fn a_view_that_is_named_is_kept() {
         view: Some(view),
         ..Place::default()
     };
-    let mut app = at("README.md:30", view(View::Diff));
+    let mut app = at("README.md:30", &view(View::Diff));
     app.answer(Slot::Content, Answer::Patch(Ok(long_patch())));
     assert_eq!(app.state.content.view, View::Diff);
     assert!(
         app.screen()
             .contains("line 30 is in no hunk; the nearest is shown")
     );
-    let mut app = at("README.md:300", view(View::File));
+    let mut app = at("README.md:300", &view(View::File));
     app.answer(Slot::Content, Answer::File(Ok(long_file())));
     assert!(app.screen().contains("there is no line 300: 200 are shown"));
-    let app = at("", view(View::Info));
+    let app = at("", &view(View::Info));
     assert_eq!(app.state.content.view, View::Info);
 }
 
 #[test]
 fn what_was_deleted_is_a_place_and_what_never_was_is_said() {
-    let app = at("old/was.txt", Place::default());
+    let app = at("old/was.txt", &Place::default());
     assert_eq!(
         app.state.content.path.as_deref(),
         Some(&b"workspace/repository/old/was.txt"[..])
     );
-    let app = at("src/no\u{1b}where.rs", Place::default());
+    let app = at("src/no\u{1b}where.rs", &Place::default());
     let screen = app.screen();
     assert!(
         screen.contains("there is no src/no\\x1bwhere.rs in this run, nor among what it deleted"),
         "{screen}"
     );
     assert!(app.state.place.is_none());
-    let app = at("workspace/repository/build/", Place::default());
+    let app = at("workspace/repository/build/", &Place::default());
     assert_eq!(app.state.focus, Pane::Files, "a folder is stood on");
 }
 
