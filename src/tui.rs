@@ -9,6 +9,7 @@ pub mod driver;
 pub mod editor;
 pub mod fit;
 pub mod footer;
+pub mod fuzzy;
 pub mod jobs;
 pub mod key;
 pub mod keyboard;

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::pty::{Ended, Terminal};
+use common::pty::Terminal;
 use common::{Place, assert_same, id, names, world};
 use rustix::process::Signal;
 
@@ -58,32 +58,8 @@ fn quit(mut terminal: Terminal, place: &Place) {
     terminal.keys("q");
     let ended = terminal.end();
     assert_eq!((ended.code, &ended.signal), (0, &None));
-    assert_given_back(&ended);
+    ended.assert_given_back();
     place.assert_clean("the interface");
-}
-
-/// The last word on each mode of the terminal is what it was before.
-#[track_caller]
-fn assert_given_back(ended: &Ended) {
-    let raw = String::from_utf8_lossy(&ended.raw);
-    for (taken, given) in [
-        ("\x1b[?1049h", "\x1b[?1049l"),
-        ("\x1b[?25l", "\x1b[?25h"),
-        ("\x1b[?2004h", "\x1b[?2004l"),
-        ("\x1b[?1000h", "\x1b[?1000l"),
-        ("\x1b[?1006h", "\x1b[?1006l"),
-    ] {
-        let (taken, given) = (raw.rfind(taken).expect("taken"), raw.rfind(given));
-        assert!(
-            given.is_some_and(|given| taken < given),
-            "{taken:?} is not undone"
-        );
-    }
-    assert!(
-        !ended.text.contains("afterrun ──"),
-        "left on the screen:\n{}",
-        ended.text
-    );
 }
 
 #[test]
@@ -402,7 +378,7 @@ fn a_restore_is_stopped_and_leaves_nothing() {
         if keys == "q" {
             let ended = terminal.end();
             assert_eq!(ended.code, 0);
-            assert_given_back(&ended);
+            ended.assert_given_back();
         } else {
             terminal.wait("nothing of it", |_| names(&place.path("")) == before);
             quit(terminal, &place);
@@ -439,7 +415,7 @@ fn the_shell_gets_its_terminal_back() {
     terminal.wait_for("M README.md");
     terminal.keys("q");
     let ended = terminal.end();
-    assert_given_back(&ended);
+    ended.assert_given_back();
     let settings: Vec<&str> = ended.text.split_whitespace().collect();
     assert!(ended.text.contains("code 0"), "{}", ended.text);
     for word in ["icanon", "echo", "isig", "opost"] {
@@ -472,7 +448,7 @@ fn ctrl_z_goes_to_the_shell_and_fg_comes_back() {
     terminal.keys("echo code $?; exit\r");
     let ended = terminal.end();
     assert!(ended.text.contains("code 0"), "{}", ended.text);
-    assert_given_back(&ended);
+    ended.assert_given_back();
     place.assert_clean("the interface");
 }
 
@@ -484,7 +460,7 @@ fn signals_give_the_terminal_back() {
         terminal.signal(signal);
         let ended = terminal.end();
         assert_eq!(ended.signal, None, "it ends by itself");
-        assert_given_back(&ended);
+        ended.assert_given_back();
         place.assert_clean("the interface");
     }
 }
@@ -507,7 +483,7 @@ fn ctrl_c_leaves_when_nothing_is_at_work() {
     terminal.keys("\x03");
     let ended = terminal.end();
     assert_eq!(ended.signal, None);
-    assert_given_back(&ended);
+    ended.assert_given_back();
     place.assert_clean("the interface");
 }
 

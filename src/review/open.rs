@@ -183,6 +183,12 @@ impl Review {
         block_on(self.diff(runs, row, choice, watch))?
     }
 
+    /// Ends the worker and lets its memory go; the next call starts another. Waits for a call that
+    /// is under way.
+    pub fn rest(&self) {
+        self.session().end();
+    }
+
     fn session(&self) -> MutexGuard<'_, Session> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }

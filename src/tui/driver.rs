@@ -168,6 +168,7 @@ fn carry_out(
         Effect::Start(number, request) => jobs.start(number, request),
         Effect::Cancel(slot) => jobs.cancel(slot),
         Effect::Go(number) => jobs.go(number),
+        Effect::Rest(handle) => jobs.rest(&handle),
         Effect::Copy(text) => {
             if let Err(error) = screen.copy(&text) {
                 if error.kind() != ErrorKind::Unsupported {

@@ -127,6 +127,13 @@ impl Jobs {
         }
     }
 
+    /// Ends the worker of a run that is set aside.
+    pub fn rest(&mut self, handle: &Handle) {
+        if let Some(live) = handle.live().cloned() {
+            self.tasks.spawn_blocking(move || live.rest());
+        }
+    }
+
     /// Stops everything and waits, for a while, until it has cleaned up: a restore what it wrote, an
     /// open run its private files and its worker. The state must be gone by now.
     pub async fn finish(self) {

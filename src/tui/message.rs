@@ -46,6 +46,8 @@ pub enum Effect {
     Cancel(Slot),
     /// The plan with this number was agreed to: carry it out.
     Go(u64),
+    /// End the worker of a run that is set aside; it starts again when it is needed.
+    Rest(Handle),
     /// Put this text on the terminal's clipboard.
     Copy(String),
     /// Say it outside the terminal, where somebody may look elsewhere.
@@ -122,6 +124,18 @@ pub enum Request {
         run_id: String,
         /// On whose behalf; `None` for the run's own agent.
         opening_as: Option<String>,
+    },
+    /// Ask row, gate and store again about a run whose verified archive is held; open it anew
+    /// where they say something else.
+    Reopen {
+        /// The run.
+        run_id: String,
+        /// On whose behalf; `None` for the run's own agent.
+        opening_as: Option<String>,
+        /// Its archive.
+        handle: Handle,
+        /// What that archive was verified against.
+        reference: CheckpointRef,
     },
     /// Compare an open run with a base.
     Diff {
@@ -230,7 +244,7 @@ impl Request {
         match self {
             Self::Agents => Slot::Agents,
             Self::Page { .. } => Slot::Page,
-            Self::Open { .. } => Slot::Open,
+            Self::Open { .. } | Self::Reopen { .. } => Slot::Open,
             Self::Diff { .. } => Slot::Diff,
             Self::Patch { .. } | Self::File { .. } => Slot::Content,
             Self::Restore { .. } => Slot::Restore,
@@ -397,6 +411,8 @@ pub enum Answer {
     Progress(Progress),
     /// To [`Request::Open`].
     Opened(Result<Box<Verified>, Failure>, Option<Box<RunRow>>),
+    /// To [`Request::Reopen`]: the row as it is now, and all holds.
+    Reopened(Box<RunRow>),
     /// To [`Request::Diff`]: the comparison, and the tree with its marks.
     Diff(Result<(Box<Compared>, Arc<FileTree>), Failure>),
     /// To [`Request::Patch`].

@@ -9,19 +9,21 @@ mod info;
 mod lines;
 mod overlay;
 mod place;
+mod recent;
 mod runs;
 mod tree;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-pub use chain::{Chain, STAGES, Step, toned_width};
+pub use chain::{Chain, STAGES, Step, time_left, toned_width};
 pub use content::{ContentPane, FileContent, Load, Patch, PatchRow, Search, View, Wanted};
 pub use files::{FileRow, FilesPane, Show};
 pub use info::info;
 pub use lines::{Lines, change_title, counts, lines, status_tone};
 pub use overlay::{Help, Overlay, Palette, PaletteItem, Prompt, PromptKind};
 pub use place::{Place, Seek, split_line};
+pub use recent::Recent;
 pub use runs::{Inline, Item, Node, Row, RunsPane};
 pub use tree::{FileNode, FileTree, Marks, NodeKind, ROOT};
 
@@ -32,6 +34,7 @@ use super::message::{Compared, Slot};
 use super::theme::Tone;
 use crate::checkpoint::CheckpointRef;
 use crate::progress::Progress;
+use crate::review::BaseChoice;
 use crate::runs::{Opening, RunRow, Tables};
 use crate::text::visible;
 use crate::{Error, ErrorKind};
@@ -112,6 +115,8 @@ pub struct OpeningRun {
 /// How the comparison of the open run stands.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
+    /// The base that was asked for last.
+    pub choice: BaseChoice,
     /// The last one that succeeded: it stays until a newer one is there.
     pub done: Option<Arc<Compared>>,
     /// How far the one at work is.
@@ -255,6 +260,8 @@ pub struct State {
     pub content: ContentPane,
     /// The run whose files are shown.
     pub opened: Option<Opened>,
+    /// Runs that were open before it.
+    pub recent: Recent,
     /// The run that is being opened.
     pub opening: Option<OpeningRun>,
     /// The run that could not be.
@@ -308,6 +315,7 @@ impl State {
             files: FilesPane::default(),
             content: ContentPane::default(),
             opened: None,
+            recent: Recent::default(),
             opening: None,
             refusal: None,
             current: None,
@@ -374,6 +382,13 @@ impl State {
             Some(_) => None,
             None => self.opened.as_ref().map(|run| &run.tree),
         }
+    }
+
+    /// The changed files of the open run that are ticked off.
+    #[must_use]
+    pub fn viewed(&self) -> Option<&HashSet<Vec<u8>>> {
+        let run = self.opened.as_ref()?;
+        self.files.viewed.get(&run.row.run_id)
     }
 
     /// Says something below the chain until the next key.

@@ -1,10 +1,12 @@
 //! Keys in, state and screen out; nothing here touches a database, a store or a terminal.
 
 mod acting;
+mod files;
 mod help_palette;
 mod keyconfig;
 mod keys;
 mod lists;
+mod opening;
 mod sanitising;
 mod screens;
 mod words;

@@ -13,6 +13,7 @@ mod overlay;
 mod palette;
 mod place;
 mod prompt;
+mod reopen;
 mod runs;
 
 use crossterm::event::{KeyEvent, KeyEventKind};
@@ -266,6 +267,10 @@ fn back(state: &mut State, out: &mut Vec<Effect>) {
         return;
     }
     if state.focus == Pane::Content && state.content.search.take().is_some() {
+        return;
+    }
+    if state.focus == Pane::Files && !state.files.marked.is_empty() {
+        state.files.marked.clear();
         return;
     }
     if state.focus == Pane::Files && !state.files.text.is_empty() {

@@ -56,6 +56,32 @@ pub struct Ended {
     pub text: String,
 }
 
+impl Ended {
+    /// The last word on each mode of the terminal is what it was before.
+    #[track_caller]
+    pub fn assert_given_back(&self) {
+        let raw = String::from_utf8_lossy(&self.raw);
+        for (taken, given) in [
+            ("\x1b[?1049h", "\x1b[?1049l"),
+            ("\x1b[?25l", "\x1b[?25h"),
+            ("\x1b[?2004h", "\x1b[?2004l"),
+            ("\x1b[?1000h", "\x1b[?1000l"),
+            ("\x1b[?1006h", "\x1b[?1006l"),
+        ] {
+            let (taken, given) = (raw.rfind(taken).expect("taken"), raw.rfind(given));
+            assert!(
+                given.is_some_and(|given| taken < given),
+                "{taken:?} is not undone"
+            );
+        }
+        assert!(
+            !self.text.contains("afterrun ──"),
+            "left on the screen:\n{}",
+            self.text
+        );
+    }
+}
+
 fn side(length: u16) -> NonZeroU16 {
     NonZeroU16::new(length).expect("a side")
 }

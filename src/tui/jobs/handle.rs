@@ -30,6 +30,13 @@ impl Live {
         let open = || Review::open(Arc::clone(&self.archive), self.row.repository(), watch);
         self.review.get_or_try_init(open).await.cloned()
     }
+
+    /// Ends its worker, which starts again when it is needed.
+    pub(crate) fn rest(&self) {
+        if let Some(review) = self.review.get() {
+            review.rest();
+        }
+    }
 }
 
 impl Drop for Live {

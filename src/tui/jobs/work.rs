@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 use super::handle::Live;
 use super::{Context, DiffHandle, Handle, acting, paths, ready};
 use crate::archive::{RestoreOptions, RestoreReport};
+use crate::checkpoint::CheckpointRef;
 use crate::progress::Watch;
 use crate::review::{BaseChoice, Diff, FilePatch, PatchOptions};
 use crate::runs::{Named, Opening};
@@ -49,6 +50,21 @@ pub(super) async fn carry_out(context: Context, request: Request, agreed: onesho
         }
         Request::Open { run_id, opening_as } => {
             open(&context, &run_id, opening_as.as_deref()).await
+        }
+        Request::Reopen {
+            run_id,
+            opening_as,
+            handle,
+            reference,
+        } => {
+            reopen(
+                &context,
+                &run_id,
+                opening_as.as_deref(),
+                &handle,
+                &reference,
+            )
+            .await
         }
         Request::Diff { handle, choice } => {
             Answer::Diff(diff(&context, &handle, &choice).await.map_err(Into::into))
@@ -181,6 +197,32 @@ async fn open(context: &Context, run_id: &str, opening_as: Option<&str>) -> Answ
     }
 }
 
+/// Whether a held archive is still what the run commits to; opens the run anew where it is not, so
+/// that whatever changed is answered in its own words.
+async fn reopen(
+    context: &Context,
+    run_id: &str,
+    opening_as: Option<&str>,
+    handle: &Handle,
+    reference: &CheckpointRef,
+) -> Answer {
+    let opening = opening_as.map_or(Opening::Own, Opening::As);
+    let ask = async {
+        let store = context.runs.checkpoint_store().await?;
+        let (row, now) = context.runs.pass_gate(run_id, &opening).await?;
+        let same = now == *reference && store.contains(&now).await?;
+        Ok::<_, Error>(same.then_some(row))
+    };
+    let asked = tokio::select! {
+        asked = ask => asked,
+        () = context.watch.token().cancelled() => return Answer::Opened(Err(Error::cancelled().into()), None),
+    };
+    match asked {
+        Ok(Some(row)) if handle.live().is_some() => Answer::Reopened(Box::new(row)),
+        _ => open(context, run_id, opening_as).await,
+    }
+}
+
 async fn diff(
     context: &Context,
     handle: &Handle,
@@ -197,6 +239,7 @@ async fn diff(
             root: &diff.root,
             files: &diff.files,
             ignored: &diff.ignored_paths,
+            notices: &diff.notices,
         };
         let tree = FileTree::build(live.archive.entries(), Some(marks));
         Ok((Box::new(Compared::of(&diff)), Arc::new(tree)))

@@ -3,14 +3,61 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::text::{grouped, human_bytes, visible, visible_bytes};
+use std::collections::HashSet;
+
+use super::file_row;
+use crate::text::{grouped, visible, visible_bytes};
 use crate::tui::fit;
-use crate::tui::state::{
-    FileRow, FileTree, NodeKind, Pane, Show, State, counts, status_tone, toned_width,
-};
+use crate::tui::fuzzy::Fuzzy;
+use crate::tui::message::Compared;
+use crate::tui::state::{FileTree, Pane, Show, State};
 use crate::tui::theme::{Theme, Tone, Toned};
 use crate::tui::tree::{self, TreeRow};
 use crate::tui::view::{put, title_room};
+
+/// What a row is drawn from, gathered once for a frame.
+pub(super) struct Shown<'a> {
+    pub(super) tree: &'a FileTree,
+    pub(super) compared: Option<&'a Compared>,
+    viewed: Option<&'a HashSet<Vec<u8>>>,
+    marked: &'a HashSet<Vec<u8>>,
+    fuzzy: Option<Fuzzy>,
+}
+
+impl<'a> Shown<'a> {
+    fn of(state: &'a State, tree: &'a FileTree) -> Self {
+        let text = &state.files.text;
+        Self {
+            tree,
+            compared: state.compared().map(|compared| &**compared),
+            viewed: state.viewed(),
+            marked: &state.files.marked,
+            fuzzy: (!text.is_empty()).then(|| Fuzzy::path(text)),
+        }
+    }
+
+    /// Whether the file at `path` is ticked off.
+    pub(super) fn viewed(&self, path: &[u8]) -> bool {
+        self.viewed.is_some_and(|viewed| viewed.contains(path))
+    }
+
+    /// Whether `path` is marked itself.
+    pub(super) fn marked(&self, path: &[u8]) -> bool {
+        self.marked.contains(path)
+    }
+
+    /// Which characters of the last part of `path`, made visible, the filter found.
+    pub(super) fn letters(&mut self, path: &[u8]) -> Vec<usize> {
+        let Some(fuzzy) = &mut self.fuzzy else {
+            return Vec::new();
+        };
+        let cut = path.iter().rposition(|byte| *byte == b'/');
+        let before = visible_bytes(&path[..cut.map_or(0, |cut| cut + 1)]);
+        let before = before.chars().count();
+        let found = fuzzy.letters(&visible_bytes(path)).into_iter();
+        found.filter_map(|at| at.checked_sub(before)).collect()
+    }
+}
 
 /// The title, and how many files changed.
 #[must_use]
@@ -25,10 +72,19 @@ pub fn title(state: &State, width: usize) -> (Toned, Toned) {
     if !state.files.text.is_empty() {
         left.push((Tone::Warn, format!("  /{}", visible(&state.files.text))));
     }
+    if !state.files.marked.is_empty() {
+        let marked = grouped(state.files.marked.len() as u64);
+        left.push((Tone::Warn, format!("  ◆ {marked}")));
+    }
     let forms = match state.compared() {
         Some(compared) => {
             let changed = grouped(compared.files.len() as u64);
             let mut forms = Vec::new();
+            let viewed = state.viewed().map_or(0, HashSet::len) as u64;
+            if viewed > 0 {
+                forms.push(format!("{} of {changed} viewed", grouped(viewed)));
+                forms.push(format!("✓ {} of {changed}", grouped(viewed)));
+            }
             if compared.ignored > 0 {
                 let ignored = grouped(compared.ignored);
                 forms.push(format!("{changed} changed · {ignored} ignored"));
@@ -65,6 +121,7 @@ pub fn draw(state: &State, theme: Theme, body: Rect, buffer: &mut Buffer) {
         return;
     };
     let files = &state.files;
+    let mut shown = Shown::of(state, tree);
     let window = files
         .rows
         .iter()
@@ -80,7 +137,7 @@ pub fn draw(state: &State, theme: Theme, body: Rect, buffer: &mut Buffer) {
         let width = usize::from(body.width).saturating_sub(row.depth * 2);
         rows.push(TreeRow {
             depth: row.depth,
-            line: theme.line(line(state, tree, row, width)),
+            line: theme.line(file_row::line(&mut shown, row, width)),
         });
     }
     tree::draw(
@@ -115,98 +172,4 @@ fn empty(state: &State) -> Vec<(Tone, String)> {
         Show::All => "The checkpoint holds no files.",
     };
     vec![(Tone::Dim, text.into())]
-}
-
-fn line(state: &State, tree: &FileTree, row: &FileRow, width: usize) -> Toned {
-    let node = &tree.nodes[row.node];
-    let compared = state.compared();
-    let change = node.change.and_then(|index| compared?.files.get(index));
-    let name = visible_bytes(node.name());
-    let mut line = Toned::new();
-    if node.is_folder() {
-        line.push((Tone::Plain, if row.open { "▾ " } else { "▸ " }.into()));
-        if let Some(change) = change {
-            line.push((
-                status_tone(change.status),
-                format!("{} ", change.status.letter()),
-            ));
-        }
-        line.push((
-            Tone::Strong,
-            format!("{name}{}", if change.is_some() { "/" } else { "" }),
-        ));
-        if node.changed > 0 && !row.open {
-            line.push((
-                Tone::Changed,
-                format!("  {} changed", grouped(node.changed as u64)),
-            ));
-        }
-        return clipped(line, width);
-    }
-    let tone = match change {
-        Some(change) => {
-            let tone = status_tone(change.status);
-            line.push((tone, format!("{} ", change.status.letter())));
-            tone
-        }
-        None => {
-            line.push((Tone::Plain, "  ".into()));
-            if node.ignored { Tone::Dim } else { Tone::Plain }
-        }
-    };
-    line.push((tone, name));
-    if let Some(old) = change.and_then(|change| change.old_path.as_ref()) {
-        line.push((Tone::Dim, format!(" ← {}", visible_bytes(old))));
-    }
-    match &node.kind {
-        NodeKind::Link(target) => {
-            line.push((Tone::Dim, format!(" → {}", visible_bytes(target))));
-        }
-        NodeKind::AbsoluteLink(target) => {
-            // The mark first: a long target is clipped.
-            line.push((Tone::Warn, " (left out)".into()));
-            line.push((Tone::Dim, format!(" → {}", visible_bytes(target))));
-        }
-        _ => {}
-    }
-    if node.ignored && change.is_none() {
-        line.push((Tone::Dim, " (ignored)".into()));
-    }
-    match (change, &node.kind) {
-        (Some(change), _) => line.extend(counts(change)),
-        (None, NodeKind::File(size)) => {
-            let size = human_bytes(*size);
-            if toned_width(&line) + size.len() + 2 <= width {
-                line.push((Tone::Dim, format!("  {size}")));
-            }
-        }
-        _ => {}
-    }
-    clipped(line, width)
-}
-
-/// Clips what is said beside the name first (targets, sizes), then the name; counts and marks stay.
-fn clipped(mut line: Toned, width: usize) -> Toned {
-    let over = |line: &Toned| toned_width(line).saturating_sub(width);
-    for part in (0..line.len()).rev() {
-        let missing = over(&line);
-        let (tone, text) = &mut line[part];
-        if missing == 0 || *tone != Tone::Dim {
-            continue;
-        }
-        let room = fit::columns(text).saturating_sub(missing);
-        *text = if room < 5 {
-            String::new()
-        } else {
-            fit::clip(text, room)
-        };
-    }
-    let missing = over(&line);
-    if missing > 0
-        && let Some((_, text)) = line.iter_mut().max_by_key(|(_, text)| fit::columns(text))
-    {
-        let room = fit::columns(text).saturating_sub(missing);
-        *text = fit::clip(text, room.max(6));
-    }
-    line
 }

@@ -186,6 +186,9 @@ impl Chain {
                 if size < 2 && elapsed >= 500 {
                     let rate = done.saturating_mul(1000) / elapsed;
                     text.push_str(&format!(", {}/s", human_bytes(rate)));
+                    if let Some(left) = time_left(done, total, elapsed) {
+                        text.push_str(&format!(", {left} left"));
+                    }
                 }
                 text
             }
@@ -193,6 +196,16 @@ impl Chain {
             _ => "gate".into(),
         }
     }
+}
+
+/// How long the rest will take at the rate so far, e.g. `3s`; `None` while there is nothing to go by.
+#[must_use]
+pub fn time_left(done: u64, total: u64, elapsed_ms: u64) -> Option<String> {
+    let rest = total.checked_sub(done).filter(|_| done > 0)?;
+    let left = u128::from(rest) * u128::from(elapsed_ms) / u128::from(done) / 1000;
+    let left = i64::try_from(left).unwrap_or(i64::MAX);
+    // A part of a second is still something to wait for.
+    Some(fit::age(left.max(1), Some(0)))
 }
 
 fn entries(count: u64) -> String {
@@ -269,7 +282,7 @@ mod tests {
         };
         let mut chain = Chain::begun(0);
         chain.report(at(50, false), 1000);
-        assert_eq!(text(&chain, 76), "… sha256 25% of 200 B, 50 B/s");
+        assert_eq!(text(&chain, 76), "… sha256 25% of 200 B, 50 B/s, 3s left");
         chain.report(at(200, true), 1000);
         chain.report(at(100, false), 1000);
         assert_eq!(chain.steps[3], Step::Passed(200));

@@ -1,9 +1,10 @@
 //! The Files pane: which folders are unfolded, which files are shown, and the rows that makes. Only
 //! what is unfolded becomes rows, and only what is on the screen is drawn.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::tree::{FileTree, ROOT};
+use crate::tui::fuzzy::Fuzzy;
 
 /// More changed files than this are not unfolded at once.
 const UNFOLD_AT_MOST: usize = 1000;
@@ -48,7 +49,7 @@ pub struct FileRow {
 pub struct FilesPane {
     /// Which files are shown.
     pub show: Show,
-    /// Only files whose path holds this.
+    /// Only files whose path matches this.
     pub text: String,
     /// Unfolded folders.
     pub open: HashSet<Vec<u8>>,
@@ -58,8 +59,10 @@ pub struct FilesPane {
     pub cursor: usize,
     /// The first row on the screen.
     pub top: usize,
-    /// Paths that are marked, to restore only them.
+    /// Files and folders marked: a restore writes only them. They are the open run's.
     pub marked: HashSet<Vec<u8>>,
+    /// Changed files ticked off, by run.
+    pub viewed: HashMap<String, HashSet<Vec<u8>>>,
     /// Whether the cursor was moved since the run was opened.
     pub touched: bool,
 }
@@ -141,10 +144,11 @@ impl FilesPane {
         if self.text.is_empty() {
             return None;
         }
-        let needle = self.text.to_lowercase().into_bytes();
+        let mut fuzzy = Fuzzy::path(&self.text);
         let mut matching = vec![false; tree.nodes.len()];
         for (index, node) in tree.nodes.iter().enumerate().skip(1) {
-            if holds(&node.path, &needle) {
+            let path = String::from_utf8_lossy(&node.path);
+            if !matching[index] && fuzzy.score(&path).is_some() {
                 let mut at = index;
                 while at != ROOT && !matching[at] {
                     matching[at] = true;
@@ -186,10 +190,4 @@ impl FilesPane {
             }
         }
     }
-}
-
-/// Whether `path` holds `needle` (lower case already), whatever the case of ASCII letters.
-fn holds(path: &[u8], needle: &[u8]) -> bool {
-    path.windows(needle.len())
-        .any(|part| part.eq_ignore_ascii_case(needle))
 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::archive::{Entry, EntryKind};
-use crate::review::FileChange;
+use crate::review::{FileChange, Notice};
 
 /// The node above both roots.
 pub const ROOT: usize = 0;
@@ -41,6 +41,12 @@ pub struct FileNode {
     pub change: Option<usize>,
     /// Changed files at and below it.
     pub changed: usize,
+    /// Files and links at and below it.
+    pub files: usize,
+    /// Notices about it and what is below it.
+    pub notices: usize,
+    /// Tag of the first notice about it.
+    pub notice: Option<&'static str>,
     /// Whether ignore rules leave it out, or something below it.
     pub ignored: bool,
 }
@@ -84,6 +90,8 @@ pub struct Marks<'a> {
     pub files: &'a [FileChange],
     /// Files left out by ignore rules, below it.
     pub ignored: &'a [Vec<u8>],
+    /// What was noticed, with paths below it or in the archive.
+    pub notices: &'a [Notice],
 }
 
 impl FileTree {
@@ -99,6 +107,9 @@ impl FileTree {
             children: Vec::new(),
             change: None,
             changed: 0,
+            files: 0,
+            notices: 0,
+            notice: None,
             ignored: false,
         });
         tree.by_path.insert(Vec::new(), ROOT);
@@ -121,6 +132,7 @@ impl FileTree {
         if let Some(marks) = marks {
             tree.mark(marks);
         }
+        tree.count();
         tree.sort();
         tree
     }
@@ -158,6 +170,9 @@ impl FileTree {
                 children: Vec::new(),
                 change: None,
                 changed: 0,
+                files: 0,
+                notices: 0,
+                notice: None,
                 ignored: false,
             });
             self.nodes[parent].children.push(node);
@@ -192,6 +207,31 @@ impl FileTree {
                 self.nodes[node].ignored = true;
                 node = self.nodes[node].parent;
             }
+        }
+        for notice in marks.notices {
+            let path = notice.path.as_deref();
+            let Some(mut node) = path.and_then(|path| {
+                let inside = self.by_path.get(&full(path));
+                inside.or_else(|| self.by_path.get(path)).copied()
+            }) else {
+                continue;
+            };
+            self.nodes[node].notice.get_or_insert(notice.tag);
+            while node != ROOT {
+                self.nodes[node].notices += 1;
+                node = self.nodes[node].parent;
+            }
+        }
+    }
+
+    /// Files below each folder. A folder is always made before what is in it.
+    fn count(&mut self) {
+        for node in (1..self.nodes.len()).rev() {
+            if !matches!(self.nodes[node].kind, NodeKind::Directory | NodeKind::Gone) {
+                self.nodes[node].files += 1;
+            }
+            let (parent, files) = (self.nodes[node].parent, self.nodes[node].files);
+            self.nodes[parent].files += files;
         }
     }
 

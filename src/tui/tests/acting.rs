@@ -172,6 +172,7 @@ fn compare_with(app: &mut App, names: &[&str]) {
         root: &compared.root,
         files: &compared.files,
         ignored: &[],
+        notices: &compared.notices,
     };
     let tree = FileTree::build(&all, Some(marks));
     app.answer(
@@ -426,9 +427,7 @@ fn tab_completes_a_path_and_lists_the_rest() {
 #[test]
 fn only_what_is_marked_is_restored() {
     let mut app = App::opened(120, 30);
-    app.keys("2 space");
-    assert!(app.screen().contains("1 marked; r restores only that"));
-    app.keys("space r");
+    app.keys("2 space space r");
     assert!(
         app.screen().contains("Restore 2 marked to a new directory"),
         "{}",

@@ -347,6 +347,7 @@ fn bases_go_round_and_failures_stand_in_the_pane() {
         root: &diff.root,
         files: &diff.files,
         ignored: &[],
+        notices: &[],
     };
     let tree = FileTree::build(&entries(), Some(marks));
     app.answer(Slot::Diff, Answer::Diff(Ok((Box::new(diff), tree.into()))));

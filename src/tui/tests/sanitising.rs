@@ -97,6 +97,7 @@ fn files_links_and_notices() {
         root: &diff.root,
         files: &diff.files,
         ignored: &[],
+        notices: &[],
     };
     let tree = Arc::new(FileTree::build(&files, Some(marks)));
     app.answer(Slot::Diff, Answer::Diff(Ok((Box::new(diff), tree))));

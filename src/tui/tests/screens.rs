@@ -11,7 +11,7 @@ use crate::tui::theme::{Theme, Tone};
 const SIZES: [(u16, u16); 4] = [(200, 60), (120, 35), (80, 24), (60, 16)];
 
 /// Snapshots what `app` makes at each size.
-fn at_sizes(name: &str, app: impl Fn(u16, u16) -> App) {
+pub fn at_sizes(name: &str, app: impl Fn(u16, u16) -> App) {
     for (width, height) in SIZES {
         let screen = app(width, height).screen();
         insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen);

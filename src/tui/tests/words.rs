@@ -27,6 +27,7 @@ fn with(width: u16, diff: Compared) -> App {
         root: &diff.root,
         files: &diff.files,
         ignored: &[],
+        notices: &[],
     };
     let tree = FileTree::build(&entries(), Some(marks));
     app.answer(Slot::Diff, Answer::Diff(Ok((Box::new(diff), tree.into()))));

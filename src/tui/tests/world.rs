@@ -284,6 +284,7 @@ impl App {
             root: &compared.root,
             files: &compared.files,
             ignored: &[b"build/out.o".to_vec()],
+            notices: &compared.notices,
         };
         let tree = FileTree::build(&entries(), Some(marks));
         self.answer(

@@ -1,6 +1,6 @@
 //! Answers of jobs. Each slot waits for one number; an answer to any other came too late.
 
-use super::{acting, open, overlay, place, runs};
+use super::{acting, open, overlay, place, reopen, runs};
 use crate::ErrorKind;
 use crate::runs::RunPage;
 use crate::text::{grouped, human_bytes, visible};
@@ -16,7 +16,7 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
         Answer::Progress(progress) => return open::progress(state, number, *progress),
         Answer::Agents(_) => Slot::Agents,
         Answer::Page(..) => Slot::Page,
-        Answer::Opened(..) => Slot::Open,
+        Answer::Opened(..) | Answer::Reopened(_) => Slot::Open,
         Answer::Diff(_) => Slot::Diff,
         Answer::Patch(_) | Answer::File(_) => Slot::Content,
         Answer::Plan(_) | Answer::Restored(_) => Slot::Restore,
@@ -46,6 +46,7 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
         Answer::Page(how, page) => take_page(state, how, page),
         Answer::Opened(Ok(run), _) => open::verified(state, out, number, *run),
         Answer::Opened(Err(failure), row) => open::refused(state, number, failure, row),
+        Answer::Reopened(row) => reopen::reopened(state, out, number, *row),
         Answer::Diff(done) => {
             open::compared(state, done);
             place::arrive(state, true);

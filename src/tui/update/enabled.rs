@@ -43,11 +43,6 @@ pub fn why_not(state: &State, id: Id) -> Option<String> {
             (None, None) => open_first(),
             (None, Some(run)) => no_editor(state, run),
         },
-        Id::MarkFile => match (&state.refusal, &state.opened) {
-            (Some(refusal), _) => Some(refusal.failure.message.clone()),
-            (None, None) => open_first(),
-            (None, Some(_)) => no_file(state),
-        },
         Id::Base | Id::ShowFiles => match (&state.refusal, &state.opened) {
             (Some(refusal), _) => Some(refusal.failure.message.clone()),
             (None, None) => open_first(),
@@ -57,6 +52,20 @@ pub fn why_not(state: &State, id: Id) -> Option<String> {
             (Some(refusal), _) => Some(refusal.failure.message.clone()),
             (None, None) => open_first(),
             (None, Some(_)) => no_file(state),
+        },
+        Id::MarkFile | Id::Viewed => match (&state.refusal, &state.opened) {
+            (Some(refusal), _) => Some(refusal.failure.message.clone()),
+            (None, None) => open_first(),
+            (None, Some(_)) => {
+                let node = state.files.selected().zip(state.tree());
+                match node.map(|(node, tree)| &tree.nodes[node]) {
+                    None => Some("no file here".into()),
+                    Some(node) if id == Id::Viewed && node.change.is_none() => {
+                        Some("only changed files are ticked off".into())
+                    }
+                    Some(_) => None,
+                }
+            }
         },
         Id::OpenRun => state.runs.rows.is_empty().then(|| "no run here".into()),
         Id::Copy | Id::Fetch | Id::PreviousTurn | Id::NextTurn => {

@@ -1,10 +1,15 @@
 //! The Files pane: moving, folding, and which files are shown.
 
+use std::collections::HashSet;
+
 use super::{act as act_any, in_view, show};
 use crate::tui::action::Id;
 use crate::tui::message::Effect;
-use crate::tui::state::{Pane, ROOT, Show, State, View};
+use crate::tui::state::{FileTree, Pane, ROOT, Show, State, View};
 use crate::tui::theme::Tone;
+
+/// Runs whose ticks are kept.
+const RUNS_VIEWED: usize = 200;
 
 /// Does what is meant for this pane.
 pub(super) fn act(state: &mut State, out: &mut Vec<Effect>, id: Id) {
@@ -20,8 +25,9 @@ pub(super) fn act(state: &mut State, out: &mut Vec<Effect>, id: Id) {
         Id::Bottom => step(state, isize::MAX),
         Id::Unfold => unfold(state),
         Id::Fold => fold(state),
-        Id::MarkFile => mark(state),
         Id::ToContent => enter(state, out),
+        Id::MarkFile => mark(state),
+        Id::Viewed => viewed(state),
         Id::ShowFiles => {
             state.files.show = match state.files.show {
                 Show::All => Show::Changed,
@@ -32,30 +38,6 @@ pub(super) fn act(state: &mut State, out: &mut Vec<Effect>, id: Id) {
         }
         _ => {}
     }
-}
-
-/// Marks what is under the cursor, or takes its mark away, and goes on to the next row.
-fn mark(state: &mut State) {
-    let Some(tree) = state.tree().cloned() else {
-        return;
-    };
-    let Some(node) = state.files.selected().and_then(|node| tree.nodes.get(node)) else {
-        return;
-    };
-    let marked = &mut state.files.marked;
-    if !marked.remove(&node.path) {
-        marked.insert(node.path.clone());
-    }
-    let text = match marked.len() {
-        0 => "nothing is marked".to_owned(),
-        count => format!(
-            "{} marked; {} restores only that",
-            crate::text::grouped(count as u64),
-            state.keymap.how(Id::Restore)
-        ),
-    };
-    state.say(Tone::Plain, text);
-    step(state, 1);
 }
 
 /// Moves the cursor; the content follows.
@@ -111,6 +93,71 @@ fn fold(state: &mut State) {
     }
 }
 
+/// `space`: marks what is under the cursor, or not any more, and goes on to the next row.
+fn mark(state: &mut State) {
+    let Some(path) = selected_path(state) else {
+        return;
+    };
+    if !state.files.marked.remove(&path) {
+        state.files.marked.insert(path);
+    }
+    step(state, 1);
+}
+
+/// `v`: ticks a changed file off and goes on to the next that is not, or takes the tick back.
+fn viewed(state: &mut State) {
+    let (Some(path), Some(run)) = (selected_path(state), &state.opened) else {
+        return;
+    };
+    let run_id = run.row.run_id.clone();
+    if state.files.viewed.len() >= RUNS_VIEWED && !state.files.viewed.contains_key(&run_id) {
+        state.files.viewed.clear();
+    }
+    let viewed = state.files.viewed.entry(run_id).or_default();
+    if viewed.remove(&path) {
+        return;
+    }
+    viewed.insert(path);
+    let left = state.compared().map_or(0, |compared| compared.files.len());
+    let done = state.viewed().map_or(0, HashSet::len);
+    if done >= left {
+        return state.say(Tone::Good, "every changed file is viewed");
+    }
+    let Some(tree) = state.tree().cloned() else {
+        return;
+    };
+    let open = |node: usize| {
+        let node = &tree.nodes[node];
+        node.change.is_some() && !state.viewed().is_some_and(|seen| seen.contains(&node.path))
+    };
+    let order = in_order(&tree);
+    let now = state.files.selected();
+    let at = order
+        .iter()
+        .position(|node| Some(*node) == now)
+        .unwrap_or(0);
+    let (before, after) = order.split_at(at);
+    let next = after.iter().chain(before).find(|node| open(**node));
+    if let Some(path) = next.map(|node| tree.nodes[*node].path.clone()) {
+        to_path(state, &path);
+    }
+}
+
+fn selected_path(state: &State) -> Option<Vec<u8>> {
+    Some(state.tree()?.nodes[state.files.selected()?].path.clone())
+}
+
+/// Every node in the order of the tree.
+fn in_order(tree: &FileTree) -> Vec<usize> {
+    let mut order = Vec::new();
+    let mut stack = vec![ROOT];
+    while let Some(node) = stack.pop() {
+        order.push(node);
+        stack.extend(tree.nodes[node].children.iter().rev());
+    }
+    order
+}
+
 /// `enter`: a folder folds or unfolds; a file goes to the content, its diff when it changed.
 pub(super) fn enter(state: &mut State, out: &mut Vec<Effect>) {
     let Some(tree) = state.tree().cloned() else {
@@ -137,12 +184,7 @@ pub(super) fn to_change(state: &mut State, forward: bool) {
     let Some(tree) = state.tree().cloned() else {
         return;
     };
-    let mut order = Vec::new();
-    let mut stack = vec![ROOT];
-    while let Some(node) = stack.pop() {
-        order.push(node);
-        stack.extend(tree.nodes[node].children.iter().rev());
-    }
+    let order = in_order(&tree);
     let now = state.files.selected();
     let at = now
         .and_then(|now| order.iter().position(|node| *node == now))

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{files, job_began, place, request, stop};
+use super::{files, job_began, place, reopen, request, stop};
 use crate::ErrorKind;
 use crate::checkpoint::CheckpointRef;
 use crate::progress::{Progress, Stage};
@@ -32,15 +32,8 @@ pub(super) fn open(state: &mut State, out: &mut Vec<Effect>, run_id: String) {
     if let Some(number) = state.awaited.get(&Slot::Open).copied() {
         state.job_ended(number, Tone::Dim, "given up for a newer one");
     }
-    let opening_as = state.opening_as.clone();
-    let number = request(
-        state,
-        out,
-        Request::Open {
-            run_id: run_id.clone(),
-            opening_as,
-        },
-    );
+    let asked = reopen::request(state, &run_id);
+    let number = request(state, out, asked);
     job_began(state, number, format!("open {}", visible(&run_id)));
     state.opening = Some(OpeningRun { run_id, chain });
 }
@@ -85,9 +78,8 @@ pub(super) fn verified(state: &mut State, out: &mut Vec<Effect>, number: u64, ru
     let mut chain = opening.chain;
     chain.sha256 = run.reference.sha256().to_owned();
     state.job_ended(number, Tone::Good, "verified");
-    state.refusal = None;
-    learn(state, &run.row);
-    state.opened = Some(Opened {
+    state.recent.forget(&run.row.run_id);
+    let opened = Opened {
         handle: run.handle,
         row: run.row,
         reference: run.reference,
@@ -97,7 +89,24 @@ pub(super) fn verified(state: &mut State, out: &mut Vec<Effect>, number: u64, ru
         unrestorable: run.unrestorable,
         gzipped: run.gzipped,
         comparison: Comparison::default(),
-    });
+    };
+    show(state, out, opened);
+    compare(state, out);
+}
+
+/// Puts `run` into the panes; the one that was there is set aside.
+pub(super) fn show(state: &mut State, out: &mut Vec<Effect>, run: Opened) {
+    state.refusal = None;
+    stop(state, out, Slot::Diff);
+    if state
+        .opened
+        .as_ref()
+        .is_some_and(|open| open.row.run_id != run.row.run_id)
+    {
+        reopen::set_aside(state, out);
+    }
+    learn(state, &run.row);
+    state.opened = Some(run);
     state.content.turn_page();
     state.files.touched = false;
     state.files.marked.clear();
@@ -106,7 +115,6 @@ pub(super) fn verified(state: &mut State, out: &mut Vec<Effect>, number: u64, ru
     }
     files::rebuild(state);
     place::arrive(state, false);
-    compare(state, out);
     // What was opened comes into view where the terminal shows one pane only.
     if state.focus == Pane::Runs && !state.zoom && state.areas().files.is_none() {
         state.focus = Pane::Files;
@@ -133,6 +141,7 @@ pub(super) fn refused(state: &mut State, number: u64, failure: Failure, row: Opt
     }
     chain.fail(&failure, &status);
     let still_open = state.opened.as_ref().map(|run| run.row.run_id.as_str());
+    state.recent.forget(&opening.run_id);
     if still_open == Some(&opening.run_id) {
         // What stands there is not the answer any more.
         state.opened = None;
@@ -266,6 +275,7 @@ pub(super) fn compare(state: &mut State, out: &mut Vec<Effect>) {
         finished: false,
     });
     let choice = state.content.base.clone();
+    opened.comparison.choice = choice.clone();
     request(state, out, Request::Diff { handle, choice });
 }
 
@@ -293,8 +303,19 @@ pub(super) fn compared(state: &mut State, answer: Result<(Box<Compared>, Arc<Fil
         remark(state, &compared.notices);
     }
     if first {
-        state.files.unfold_changed(&tree);
+        settled(state);
+    } else {
+        files::rebuild(state);
     }
+}
+
+/// A run's files and its comparison are there: the cursor goes to the first change, unless it was
+/// moved or stands on one already.
+pub(super) fn settled(state: &mut State) {
+    let Some(tree) = state.tree().cloned() else {
+        return;
+    };
+    state.files.unfold_changed(&tree);
     files::rebuild(state);
     let kept = state
         .content
@@ -302,7 +323,7 @@ pub(super) fn compared(state: &mut State, answer: Result<(Box<Compared>, Arc<Fil
         .as_deref()
         .and_then(|path| tree.find(path));
     let kept_changed = kept.is_some_and(|node| tree.nodes[node].change.is_some());
-    if first && !state.files.touched && !kept_changed {
+    if !state.files.touched && !kept_changed {
         let change = (1..tree.nodes.len())
             .filter(|node| tree.nodes[*node].change == Some(0))
             .min();
