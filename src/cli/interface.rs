@@ -37,7 +37,7 @@ pub(super) async fn at(context: &Context, args: OpenArgs) -> Result<()> {
     need_terminal(
         "`afterrun show RUN`, `afterrun diff RUN PATH` and `afterrun cat RUN PATH` print",
     )?;
-    let runs = context.runs()?;
+    let runs = context.settings().open()?;
     let run = target::run_id(&runs, &args.run).await?;
     let base = match args.base.parse().unwrap_or_default() {
         BaseChoice::Run(word) => BaseChoice::Run(target::run_id(&runs, &word).await?),

@@ -7,6 +7,8 @@ use std::path::Path;
 
 /// Longest name of the copy that an editor is given.
 const NAME: usize = 80;
+/// Editors that leave their window open and end at once, unless told to wait.
+const OPENS_A_WINDOW: [&str; 6] = ["code", "codium", "code-insiders", "cursor", "subl", "zed"];
 /// What is kept of an extension.
 const EXTENSION: usize = 16;
 
@@ -73,17 +75,23 @@ pub fn safe_name(name: &[u8]) -> String {
 pub fn command(editor: &[String], file: &Path, line: Option<u32>) -> Vec<OsString> {
     let mut words: Vec<OsString> = editor.iter().map(OsString::from).collect();
     let file = file.as_os_str();
+    let program = editor.first().map(Path::new).and_then(Path::file_name);
+    let program = program.and_then(OsStr::to_str).unwrap_or_default();
+    let waits = editor.iter().any(|word| word == "--wait" || word == "-w");
+    if OPENS_A_WINDOW.contains(&program) && !waits {
+        // The copy is removed when the command ends.
+        words.push("--wait".into());
+    }
     let Some(line) = line.filter(|line| *line > 1) else {
         words.push(file.to_owned());
         return words;
     };
-    let program = editor.first().map(Path::new).and_then(Path::file_name);
     let with_line = || {
         let mut word = file.to_owned();
         word.push(format!(":{line}"));
         word
     };
-    match program.and_then(OsStr::to_str).unwrap_or_default() {
+    match program {
         "vi" | "vim" | "nvim" | "view" | "nano" | "pico" | "emacs" | "emacsclient" | "kak"
         | "mg" | "joe" | "jed" | "ne" | "gedit" | "less" | "micro" => {
             words.extend([format!("+{line}").into(), file.to_owned()]);
@@ -116,6 +124,7 @@ mod tests {
         assert_eq!(words("vim -R", Some(7)), "vim -R +7 /p/a.rs");
         assert_eq!(words("/usr/bin/hx", Some(7)), "/usr/bin/hx /p/a.rs:7");
         assert_eq!(words("code --wait", Some(7)), "code --wait -g /p/a.rs:7");
+        assert_eq!(words("code", None), "code --wait /p/a.rs");
         assert_eq!(words("my-editor", Some(7)), "my-editor /p/a.rs");
         assert_eq!(words("vim", None), "vim /p/a.rs");
     }

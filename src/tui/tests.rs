@@ -1,6 +1,7 @@
 //! Keys in, state and screen out; nothing here touches a database, a store or a terminal.
 
 mod acting;
+mod acting_screens;
 mod files;
 mod help_palette;
 mod keyconfig;

@@ -230,6 +230,9 @@ fn stop_one(state: &mut State, out: &mut Vec<Effect>) -> bool {
             Tone::Warn,
             format!("stopped opening {}", visible(&opening.run_id)),
         );
+    } else if state.awaited.contains_key(&Slot::Clip) {
+        stop(state, out, Slot::Clip);
+        state.report(Tone::Warn, "stopped making the patch; nothing is copied");
     } else if state.awaited.contains_key(&Slot::Write) {
         stop(state, out, Slot::Write);
         state.report(
