@@ -103,6 +103,7 @@ fn start_logging(verbose: u8) {
 
 async fn run(context: &Context, command: Option<Command>) -> Result<ExitCode> {
     let done = |answer: Result<()>| answer.map(|()| ExitCode::SUCCESS);
+    context.check_named_config()?;
     match command {
         None => done(interface::configured(context).await),
         Some(Command::Demo(args)) => done(interface::demo(context, args).await),

@@ -332,6 +332,11 @@ fn a_wrong_configuration_ends_the_start() {
             "hint: did you mean `open-run`?"
         ]
     );
+    let printed = place.world(&["runs", "--config", &path]);
+    assert!(
+        printed.refuses(2).contains("open-rnu"),
+        "other commands too"
+    );
     let missing = place.world(&["open", id::STORY2, "--config", "no.toml"]);
     assert!(
         missing

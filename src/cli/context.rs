@@ -82,6 +82,14 @@ impl Context {
         }
     }
 
+    /// Refuses a configuration that was named and is wrong, for commands that need nothing of it.
+    pub(super) fn check_named_config(&self) -> Result<()> {
+        match &self.config {
+            Some(_) => self.config().map(drop),
+            None => Ok(()),
+        }
+    }
+
     /// The agent of `--as`.
     pub(super) fn agent(&self) -> Option<&str> {
         self.agent.as_deref()

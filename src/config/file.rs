@@ -5,6 +5,7 @@
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -81,6 +82,29 @@ impl ConfigFile {
         let mut config = Self::parse(&text, &shown)?;
         config.path = Some(path.to_path_buf());
         Ok(config)
+    }
+
+    /// The theme that is named, as one of `names` that `T` knows.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] when it is none of them.
+    pub fn theme_as<T: FromStr>(&self, names: &[&str]) -> Result<Option<T>> {
+        let Some((theme, line)) = &self.theme else {
+            return Ok(None);
+        };
+        if let Ok(known) = theme.parse() {
+            return Ok(Some(known));
+        }
+        let place = self.path.as_deref().map(visible_path).unwrap_or_default();
+        let shown = visible(theme);
+        let error = Error::new(
+            ErrorKind::Usage,
+            format!("{place}, line {line}: there is no theme `{shown}`"),
+        );
+        Err(match nearest(theme, names.iter().copied()) {
+            Some(meant) => error.hint(format!("did you mean `{meant}`?")),
+            None => error.hint(format!("there are: {}", names.join(", "))),
+        })
     }
 
     /// Reads `text`, which `name` names in errors.

@@ -166,3 +166,29 @@ fn bound_keys_act_and_show_everywhere() {
             .any(|effect| matches!(effect, Effect::Quit))
     );
 }
+
+#[test]
+fn a_theme_is_one_of_those_there_are() {
+    #[derive(Debug, PartialEq)]
+    struct Dark;
+    impl std::str::FromStr for Dark {
+        type Err = ();
+        fn from_str(text: &str) -> Result<Self, ()> {
+            (text == "dark").then_some(Self).ok_or(())
+        }
+    }
+    let theme = |text| {
+        read(text)
+            .expect("read")
+            .theme_as::<Dark>(&["dark", "light"])
+    };
+    assert_eq!(theme("").expect("none"), None);
+    assert_eq!(theme("theme = \"dark\"").expect("known"), Some(Dark));
+    let error = theme("\ntheme = \"drak\"").expect_err("refused");
+    assert!(
+        error
+            .message()
+            .ends_with("line 2: there is no theme `drak`")
+    );
+    assert_eq!(error.next_step(), Some("did you mean `dark`?"));
+}
