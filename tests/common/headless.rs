@@ -21,9 +21,9 @@ use tokio::sync::watch;
 
 use super::pty::PATIENCE;
 
-/// 2026-06-01 12:00 UTC, some hours after everything in the demo.
+/// 2026-06-02 12:00 UTC, the day after everything in the demo.
 fn noon() -> i64 {
-    1_780_315_200_000
+    1_780_401_600_000
 }
 
 /// What the last frame showed.

@@ -2,6 +2,7 @@
 //! one's own to run that binary in. Each file of tests uses a part of it.
 #![allow(dead_code)]
 
+pub mod fake;
 pub mod headless;
 pub mod pty;
 
