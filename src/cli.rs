@@ -33,7 +33,8 @@ pub fn main() -> ExitCode {
     };
     start_logging(arguments.global.verbose);
     let output = Output::new(arguments.global.json, arguments.global.color);
-    let context = match Context::new(arguments.global, output) {
+    let look = arguments.look.look(arguments.global.color);
+    let context = match Context::new(arguments.global, look, output) {
         Ok(context) => context,
         Err(failure) => {
             let (error, output) = *failure;

@@ -7,14 +7,21 @@ mod keep;
 mod model;
 mod named;
 mod open;
+mod retention;
+#[cfg(feature = "app")]
+mod since;
 mod sqlite;
 
 pub use database::{RunsDatabase, Tables};
 pub use gate::{Opening, gate};
 pub use model::{
-    AgentSummary, Cursor, Previous, Repository, RunData, RunFilter, RunPage, RunRow, SessionInfo,
+    AgentSummary, Cursor, Previous, Repository, RunData, RunFilter, RunOrder, RunPage, RunRow,
+    SessionInfo,
 };
 pub use named::{Named, SHORTEST_PREFIX};
 pub(crate) use open::block_on;
 pub use open::{OpenedRun, Runs};
+pub use retention::{DEFAULT_RETAINED, Retention};
+#[cfg(feature = "app")]
+pub use since::since;
 pub use sqlite::SqliteRuns;

@@ -5,6 +5,8 @@
 //! them: it never waits on a database, a disk or a worker.
 
 pub mod action;
+pub mod ascii;
+pub mod crash;
 pub mod driver;
 pub mod editor;
 pub mod fit;
@@ -15,6 +17,8 @@ pub mod key;
 pub mod keyboard;
 pub mod keymap;
 pub mod layout;
+pub mod linear;
+pub mod look;
 pub mod message;
 pub mod overlays;
 pub mod pace;
@@ -29,6 +33,9 @@ pub mod tree;
 pub mod update;
 pub mod view;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::Poll;
+
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -38,9 +45,10 @@ use crate::{Error, ErrorKind, Result};
 use driver::{Asked, Outside, Surface as _};
 use jobs::Jobs;
 use keymap::Keymap;
+use look::{Look, Manner};
 use state::{Labels, Place, State};
 use terminal::Screen;
-use theme::{Theme, Tone};
+use theme::Tone;
 
 /// What the interface starts with.
 #[derive(Debug)]
@@ -71,6 +79,8 @@ pub struct Options {
     pub keymap: Keymap,
     /// The editor that is configured, in words.
     pub editor: Option<Vec<String>>,
+    /// Colours, characters, and which screen.
+    pub look: Look,
 }
 
 /// Runs the interface until it is left. The terminal is given back before this returns, whatever
@@ -82,25 +92,27 @@ pub async fn run(options: Options) -> Result<()> {
     let asked = signals()?;
     let (answers, mut answered) = unbounded_channel();
     let mut jobs = Jobs::new(options.runs.clone(), answers);
-    let theme = Theme {
-        plain: std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
-    };
-    let mut screen = Screen::take(options.mouse)?;
+    let manner = Manner::of(&options.look, |name| std::env::var(name).ok());
+    let linear = options.look.linear;
+    let mouse = options.mouse && manner.reports && !linear;
+    let mut screen = Screen::take(manner, mouse)?;
     let mut state = first_state(options, screen.size()?);
+    state.mouse = mouse;
+    state.linear = linear;
     let (keyboard, events) = keyboard::Keyboard::listen();
     let mut outside = Outside {
         events,
         asked,
         clock: driver::now_ms,
     };
-    let left = driver::drive(
+    let left = surviving(driver::drive(
         &mut state,
-        theme,
+        manner.theme,
         &mut screen,
         &mut jobs,
         &mut answered,
         &mut outside,
-    )
+    ))
     .await;
     drop(keyboard);
     drop(screen);
@@ -109,6 +121,16 @@ pub async fn run(options: Options) -> Result<()> {
     drop(answered);
     jobs.finish().await;
     left
+}
+
+/// What `driven` comes to; a panic in it becomes an error, so that everything is cleaned up as ever.
+async fn surviving(driven: impl Future<Output = Result<()>>) -> Result<()> {
+    let mut driven = std::pin::pin!(driven);
+    std::future::poll_fn(|context| {
+        let polled = catch_unwind(AssertUnwindSafe(|| driven.as_mut().poll(context)));
+        polled.unwrap_or_else(|_| Poll::Ready(Err(crash::error())))
+    })
+    .await
 }
 
 fn first_state(options: Options, size: (u16, u16)) -> State {
@@ -147,6 +169,8 @@ fn signals() -> Result<UnboundedReceiver<Asked>> {
     let mut quit = on(SignalKind::quit())?;
     // What `fg` sends; it has no name in tokio.
     let mut resumed = on(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?;
+    // crossterm reports it too, unless a key comes at the same moment.
+    let mut resized = on(SignalKind::window_change())?;
     let (sender, asked) = unbounded_channel();
     tokio::spawn(async move {
         loop {
@@ -162,6 +186,7 @@ fn signals() -> Result<UnboundedReceiver<Asked>> {
                     false => Asked::Leave,
                 },
                 _ = resumed.recv() => Asked::Resume,
+                _ = resized.recv() => Asked::Resize,
                 () = sender.closed() => return,
             };
             if sender.send(what).is_err() {

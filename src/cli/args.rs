@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::checkpoint::CheckpointLimits;
+use crate::tui::look::Look;
+use crate::tui::theme::Choice;
 
 /// When to colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -38,6 +40,8 @@ pub(super) enum When {
 pub(super) struct Arguments {
     #[command(flatten)]
     pub global: Global,
+    #[command(flatten)]
+    pub look: LookArgs,
     #[command(subcommand)]
     pub command: Option<Command>,
 }
@@ -109,6 +113,50 @@ pub(super) struct Global {
     /// Log more to stderr; repeat for more
     #[arg(short, long, action = clap::ArgAction::Count, global = true)]
     pub verbose: u8,
+}
+
+/// How the interface looks.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Options of the interface")]
+pub(super) struct LookArgs {
+    /// Its colours: auto, dark, light, 16 or none
+    #[arg(
+        long,
+        value_name = "THEME",
+        env = "AFTERRUN_THEME",
+        hide_env_values = true,
+        global = true,
+        hide_short_help = true
+    )]
+    theme: Option<Choice>,
+    /// Draw with ASCII alone
+    #[arg(long, global = true, hide_short_help = true)]
+    ascii: bool,
+    /// Draw on the terminal's main screen
+    #[arg(long, global = true, hide_short_help = true)]
+    no_alt_screen: bool,
+    /// For a screen reader: one pane, no frame, words for signs
+    #[arg(
+        long,
+        env = "AFTERRUN_LINEAR",
+        hide_env_values = true,
+        global = true,
+        hide_short_help = true,
+        value_parser = clap::builder::FalseyValueParser::new()
+    )]
+    linear: bool,
+}
+
+impl LookArgs {
+    pub(super) fn look(&self, color: When) -> Look {
+        let plain = (color == When::Never).then_some(Choice::None);
+        Look {
+            theme: self.theme.or(plain),
+            ascii: self.ascii,
+            main_screen: self.no_alt_screen,
+            linear: self.linear,
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -243,6 +291,9 @@ pub(super) struct RunsArgs {
     /// Only runs whose id, agent, session or title holds this
     #[arg(long, value_name = "TEXT")]
     pub search: Option<String>,
+    /// List the oldest first; a cursor goes on in the order it came from
+    #[arg(long)]
+    pub oldest_first: bool,
     /// At most this many
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub limit: u32,

@@ -11,12 +11,14 @@ use crate::config::{self, Settings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::{CancellationToken, Watch};
 use crate::runs::{Opening, Runs, Tables};
+use crate::tui::look::Look;
 
 /// The command's surroundings.
 pub(super) struct Context {
     settings: Settings,
     agent: Option<String>,
     config: Option<PathBuf>,
+    look: Look,
     output: Output,
     runtime: tokio::runtime::Runtime,
     cancel: CancellationToken,
@@ -25,6 +27,7 @@ pub(super) struct Context {
 impl Context {
     pub(super) fn new(
         global: Global,
+        look: Look,
         output: Output,
     ) -> std::result::Result<Self, Box<(Error, Output)>> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -50,6 +53,7 @@ impl Context {
             },
             agent: global.opening_as,
             config: global.config,
+            look,
             output,
             runtime,
             cancel: CancellationToken::new(),
@@ -88,6 +92,11 @@ impl Context {
             Some(_) => self.config().map(drop),
             None => Ok(()),
         }
+    }
+
+    /// How the interface looks.
+    pub(super) fn look(&self) -> Look {
+        self.look
     }
 
     /// The agent of `--as`.

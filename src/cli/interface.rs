@@ -17,6 +17,7 @@ use crate::review::BaseChoice;
 use crate::text::visible_path;
 use crate::tui;
 use crate::tui::state::{Place, View};
+use crate::tui::theme::Choice;
 
 /// `afterrun` without a command.
 pub(super) async fn configured(context: &Context) -> Result<()> {
@@ -137,6 +138,9 @@ struct Start {
 async fn open(context: &Context, settings: &Settings, start: Start) -> Result<()> {
     let runs = settings.open()?;
     let notices = runs.store_notice().into_iter().collect();
+    let mut look = context.look();
+    let configured = start.config.theme_as(&Choice::ALL.map(|(name, _)| name))?;
+    look.theme = look.theme.or(configured);
     tui::run(tui::Options {
         runs,
         database: settings.database_label(),
@@ -151,6 +155,7 @@ async fn open(context: &Context, settings: &Settings, start: Start) -> Result<()
         mouse: start.config.mouse.unwrap_or(true),
         keymap: start.config.keymap,
         editor: start.config.editor,
+        look,
     })
     .await
 }

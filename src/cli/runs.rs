@@ -8,7 +8,7 @@ use super::args::RunsArgs;
 use super::context::Context;
 use super::output::{Style, error_json};
 use crate::error::{Error, ErrorKind, Result};
-use crate::runs::{Opening, RunFilter, RunRow, gate};
+use crate::runs::{Opening, RunFilter, RunOrder, RunRow, gate};
 use crate::text::human_bytes;
 
 /// `afterrun agents`.
@@ -70,6 +70,11 @@ pub(super) async fn runs(context: &Context, args: &RunsArgs) -> Result<()> {
             .collect(),
         since: args.since.as_deref().map(since).transpose()?,
         text: args.search.clone(),
+        order: if args.oldest_first {
+            RunOrder::OldestFirst
+        } else {
+            RunOrder::NewestFirst
+        },
     };
     let after = args.after.as_deref().map(str::parse).transpose()?;
     let database = context.settings().open_database()?;
@@ -186,51 +191,11 @@ pub(super) fn age(seconds: i64) -> String {
 
 /// The epoch second that `--since` means.
 fn since(text: &str) -> Result<i64> {
-    let wrong = || {
-        Error::new(
-            ErrorKind::Usage,
-            format!(
-                "--since {} is no time",
-                crate::text::python_repr(text.as_bytes())
-            ),
-        )
-        .hint("say 90m, 12h, 7d, 2w, or a date like 2026-06-01")
-    };
-    if let Some(unit) = text.chars().last().filter(|c| "smhdw".contains(*c)) {
-        let count: i64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
-        let seconds = match unit {
-            's' => 1,
-            'm' => 60,
-            'h' => 3600,
-            'd' => 86_400,
-            _ => 604_800,
-        };
-        return Ok(now().saturating_sub(count.checked_mul(seconds).ok_or_else(wrong)?));
-    }
-    if let Ok(timestamp) = text.parse::<jiff::Timestamp>() {
-        return Ok(timestamp.as_second());
-    }
-    let date: jiff::civil::Date = text.parse().map_err(|_| wrong())?;
-    let zoned = date
-        .to_zoned(jiff::tz::TimeZone::system())
-        .map_err(|_| wrong())?;
-    Ok(zoned.timestamp().as_second())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn since_takes_spans_and_dates() {
-        assert!((now() - since("7d").expect("a span") - 604_800).abs() < 5);
-        assert_eq!(
-            since("2026-06-01T00:00:00Z").expect("a time"),
-            1_780_272_000
-        );
-        assert!(since("2026-06-01").is_ok());
-        for bad in ["", "d", "yesterday", "9999999999999999999d"] {
-            assert!(since(bad).is_err(), "{bad:?}");
+    crate::runs::since(text, now()).map_err(|error| {
+        let message = format!("--since {}", error.message());
+        match error.next_step() {
+            Some(hint) => Error::new(ErrorKind::Usage, message).hint(hint),
+            None => Error::new(ErrorKind::Usage, message),
         }
-    }
+    })
 }

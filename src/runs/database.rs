@@ -29,7 +29,7 @@ pub trait RunsDatabase: Send + Sync + std::fmt::Debug {
     /// Every agent with its sessions and runs counted.
     async fn agents(&self) -> Result<Vec<AgentSummary>>;
 
-    /// One page of at most `limit` runs, newest first, after `after`.
+    /// One page of at most `limit` runs after `after`, in the filter's order.
     async fn page(&self, filter: &RunFilter, limit: u32, after: Option<Cursor>) -> Result<RunPage>;
 
     /// The run with exactly this id.

@@ -1,7 +1,9 @@
 //! The gate: who may open which run. Agno's refusals, in its order and in its words
 //! (`_run_checkpoint_ref`); where Python would stop with a raw error, one line says what is wrong.
 
-use super::model::{RunData, RunRow};
+use std::borrow::Cow;
+
+use super::model::{RunData, RunRow, status_in};
 use crate::checkpoint::CheckpointRef;
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::json::Json;
@@ -65,14 +67,10 @@ pub fn gate(run_id: &str, row: Option<&RunRow>, opening: &Opening<'_>) -> Result
     let data = decoded(run_id, data)?;
     if !column {
         // Agno looks into the data for the status, and needs an object for it.
-        object_or_falsy(run_id, "run_data", &data)?;
+        object_or_falsy(run_id, "run_data", data.as_deref())?;
     }
-    let status = match &data {
-        Some(data) if !column => RunRow {
-            data: RunData::Value(data.clone()),
-            ..row.clone()
-        }
-        .effective_status(),
+    let status = match data.as_deref() {
+        Some(data) if !column => status_in(Some(data)),
         _ => row.effective_status(),
     };
     if status != "COMPLETED" {
@@ -88,15 +86,15 @@ pub fn gate(run_id: &str, row: Option<&RunRow>, opening: &Opening<'_>) -> Result
             ),
         );
     }
-    object_or_falsy(run_id, "run_data", &data)?;
-    let mut at = data;
+    let mut at = data.as_deref();
+    object_or_falsy(run_id, "run_data", at)?;
     for key in ["metadata", "sandbox"] {
-        at = at.and_then(|value| value.get(key).cloned());
+        at = at.and_then(|value| value.get(key));
         at = at.filter(|value| !value.is_falsy());
-        object_or_falsy(run_id, key, &at)?;
+        object_or_falsy(run_id, key, at)?;
     }
-    match at.and_then(|sandbox| sandbox.get("checkpoint").cloned()) {
-        Some(checkpoint @ Json::Object(_)) => CheckpointRef::from_row(&checkpoint),
+    match at.and_then(|sandbox| sandbox.get("checkpoint")) {
+        Some(checkpoint @ Json::Object(_)) => CheckpointRef::from_row(checkpoint),
         _ => fail(
             ErrorKind::NoCheckpoint,
             format!("Run {run_id} committed no sandbox checkpoint"),
@@ -104,24 +102,25 @@ pub fn gate(run_id: &str, row: Option<&RunRow>, opening: &Opening<'_>) -> Result
     }
 }
 
-/// `run_data or {}`, and once more `json.loads` when it is still text.
-fn decoded(run_id: &str, data: &Json) -> Result<Option<Json>> {
+/// `run_data or {}`, and once more `json.loads` when it is still text. Borrowed where it can be: a list
+/// asks for every row that it shows, and a row may hold megabytes.
+fn decoded<'a>(run_id: &str, data: &'a Json) -> Result<Option<Cow<'a, Json>>> {
     if data.is_falsy() {
         return Ok(None);
     }
     match data {
         Json::Text(text) => match Json::parse(text) {
-            Ok(value) => Ok(Some(value)),
+            Ok(value) => Ok(Some(Cow::Owned(value))),
             Err(error) => fail(
                 ErrorKind::BadRow,
                 format!("Run {run_id} cannot be read: its run_data is no JSON ({error})"),
             ),
         },
-        other => Ok(Some(other.clone())),
+        other => Ok(Some(Cow::Borrowed(other))),
     }
 }
 
-fn object_or_falsy(run_id: &str, name: &str, value: &Option<Json>) -> Result<()> {
+fn object_or_falsy(run_id: &str, name: &str, value: Option<&Json>) -> Result<()> {
     match value {
         None | Some(Json::Object(_)) => Ok(()),
         Some(other) => fail(

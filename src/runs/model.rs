@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 
+use super::retention::Retention;
 use crate::json::Json;
 
 /// `run_data` of one row, decoded as far as Agno decodes it.
@@ -108,18 +109,23 @@ impl RunRow {
         if let Some(status) = self.status.as_deref().filter(|status| !status.is_empty()) {
             return status.to_uppercase();
         }
-        let status = self.object().and_then(|data| data.get("status"));
-        match status.filter(|status| !status.is_falsy()) {
-            None => String::new(),
-            Some(Json::Text(text)) => text.to_uppercase(),
-            Some(other) => other.to_python().unwrap_or_default().to_uppercase(),
-        }
+        status_in(self.object())
     }
 
     /// The turn's number in its session, from 1.
     #[must_use]
     pub fn turn(&self) -> Option<i64> {
         self.run_index.map(|index| index + 1)
+    }
+}
+
+/// The status that `run_data` says, in upper case; empty when it says none.
+pub(super) fn status_in(data: Option<&Json>) -> String {
+    let status = data.and_then(|data| data.get("status"));
+    match status.filter(|status| !status.is_falsy()) {
+        None => String::new(),
+        Some(Json::Text(text)) => text.to_uppercase(),
+        Some(other) => other.to_python().unwrap_or_default().to_uppercase(),
     }
 }
 
@@ -147,7 +153,17 @@ pub struct AgentSummary {
     pub last_run_at: Option<i64>,
 }
 
-/// A place in the list, newest first: what comes after it is older.
+/// In which order runs are listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RunOrder {
+    /// By the time they were made, newest first.
+    #[default]
+    NewestFirst,
+    /// By the time they were made, oldest first.
+    OldestFirst,
+}
+
+/// A place in the list: what comes after it is older, or newer where the oldest come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor {
     /// `created_at` of the last run seen.
@@ -195,15 +211,19 @@ pub struct RunFilter {
     pub since: Option<i64>,
     /// Only runs whose id, agent, session or title holds this, whatever the case.
     pub text: Option<String>,
+    /// Which come first.
+    pub order: RunOrder,
 }
 
-/// One page of runs, newest first.
+/// One page of runs.
 #[derive(Clone, Debug, Default)]
 pub struct RunPage {
     /// The runs.
     pub runs: Vec<RunRow>,
     /// The sessions they belong to, by id.
     pub sessions: HashMap<String, SessionInfo>,
+    /// What retention does to their checkpoints next, by session, where it is known to do anything.
+    pub retention: HashMap<String, Retention>,
     /// Where the next page begins; `None` when this was the last.
     pub next: Option<Cursor>,
     /// What to know about how this was read (e.g. a read-only file system).

@@ -4,6 +4,7 @@
 mod agents;
 mod connection;
 mod page;
+mod retention;
 mod row;
 
 use std::collections::HashSet;
@@ -270,6 +271,7 @@ impl RunsDatabase for SqliteRuns {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runs::RunOrder;
     use std::collections::BTreeMap;
 
     fn database(folder: &Path) -> (Connection, SqliteRuns) {
@@ -375,6 +377,40 @@ mod tests {
             (agents[0].sessions, agents[0].name.as_deref()),
             (2, Some("Engineer"))
         );
+    }
+
+    #[test]
+    fn the_oldest_first_is_the_same_list_the_other_way_round() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (writer, runs) = database(folder.path());
+        // What is no number has no place in either.
+        writer
+            .execute_batch(
+                "INSERT INTO agno_runs (run_id, session_id, created_at) VALUES ('odd', 's1', 'soon');
+                 INSERT INTO agno_runs (run_id, session_id, created_at) VALUES ('none', 's1', NULL);",
+            )
+            .expect("rows");
+        let mut newest = ids(&runs, &RunFilter::default(), 100);
+        assert_eq!(newest.len(), 25);
+        newest.reverse();
+        let oldest = RunFilter {
+            order: RunOrder::OldestFirst,
+            ..RunFilter::default()
+        };
+        for indexed in [true, false] {
+            for limit in [1, 3, 24, 25, 100] {
+                assert_eq!(ids(&runs, &oldest, limit), newest, "{limit} a page");
+            }
+            if indexed {
+                writer.execute_batch("DROP INDEX at").expect("dropped");
+            }
+        }
+        let errors = RunFilter {
+            statuses: vec!["ERROR".into()],
+            since: Some(1001),
+            ..oldest
+        };
+        assert_eq!(ids(&runs, &errors, 2), ["run-10", "run-15", "run-20"]);
     }
 
     #[test]

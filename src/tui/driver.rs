@@ -33,6 +33,9 @@ pub trait Surface {
     /// When the terminal is gone.
     fn draw(&mut self, state: &State, theme: Theme) -> Result<()>;
 
+    /// Has the next frame drawn whole: what stands there is not known any more.
+    fn forget(&mut self);
+
     /// Mouse reports on or off.
     ///
     /// # Errors
@@ -89,6 +92,8 @@ pub enum Asked {
     Leave,
     /// To take the terminal again: the shell lets us go on.
     Resume,
+    /// To draw for another size.
+    Resize,
 }
 
 /// Runs until it is left.
@@ -108,6 +113,10 @@ pub async fn drive(
     let mut messages = vec![Message::Start];
     loop {
         for message in messages.drain(..) {
+            if matches!(message, Message::Resize(..)) {
+                // Though it be as large as before: it may have been smaller in between.
+                screen.forget();
+            }
             state.now_ms = (outside.clock)();
             for effect in update::update(state, message) {
                 if !carry_out(effect, state, screen, jobs)? {
@@ -124,6 +133,10 @@ pub async fn drive(
                     let (width, height) = screen.size()?;
                     messages.push(Message::Resize(width, height));
                 }
+                Some(Asked::Resize) => {
+                    let (width, height) = screen.size()?;
+                    messages.push(Message::Resize(width, height));
+                }
                 Some(Asked::Leave) | None => return Ok(()),
             },
             event = outside.events.recv() => {
@@ -136,7 +149,8 @@ pub async fn drive(
                 messages.extend(first);
                 messages.extend(waiting(answered));
             }
-            _ = tick.tick(), if state.at_work() => messages.push(Message::Tick),
+            // Somebody who listens is told what changed, not that time passes.
+            _ = tick.tick(), if state.at_work() && !state.linear => messages.push(Message::Tick),
         }
     }
 }
@@ -147,6 +161,8 @@ fn waiting<T>(channel: &mut UnboundedReceiver<T>) -> impl Iterator<Item = T> {
 }
 
 fn taken(event: Event) -> Option<Message> {
+    #[cfg(debug_assertions)]
+    super::crash::rehearse(&event);
     Some(match event {
         Event::Key(key) => Message::Key(key),
         Event::Paste(text) => Message::Paste(text),
@@ -174,7 +190,11 @@ fn carry_out(
                 if error.kind() != ErrorKind::Unsupported {
                     return Err(error);
                 }
-                state.say(Tone::Warn, error.message());
+                // To a file instead, which is a job's work.
+                let message = Message::NotCopied(text, error.into());
+                for effect in update::update(state, message) {
+                    carry_out(effect, state, screen, jobs)?;
+                }
             }
         }
         Effect::Notify(text) => screen.notify(&text)?,
@@ -185,9 +205,19 @@ fn carry_out(
                 update::edited(state, &copy, ended);
             }
         }
-        Effect::Mouse(on) => screen.set_mouse(on)?,
+        Effect::Mouse(on) => {
+            if let Err(error) = screen.set_mouse(on) {
+                if error.kind() != ErrorKind::Unsupported {
+                    return Err(error);
+                }
+                state.mouse = false;
+                state.say(Tone::Warn, error.message());
+            }
+        }
         Effect::Suspend => {
             screen.suspend()?;
+            // Whoever says `fg` looks here.
+            state.focused = true;
             state.size = screen.size()?;
         }
         Effect::Quit => return Ok(false),

@@ -3,11 +3,11 @@
 
 use super::action::{Id, action};
 use super::fit;
+use super::linear;
 use super::state::{Overlay, Pane, PromptKind, State, View, toned_width};
 use super::theme::{Tone, Toned};
 use super::update::{at_work, why_not};
 use crate::progress::Stage;
-use crate::text::grouped;
 
 /// Lines that a message may take.
 const MESSAGE_LINES: usize = 4;
@@ -15,10 +15,20 @@ const MESSAGE_LINES: usize = 4;
 /// The lines in `width` columns: the chain with the keys at its right, then what there is to say.
 #[must_use]
 pub fn lines(state: &State, width: usize) -> Vec<Toned> {
+    let mut lines = drawn(state, width);
+    if state.linear {
+        // There is no edge for the keys.
+        lines.push(edge(state, width));
+        return linear::unrolled(&lines, width);
+    }
+    lines
+}
+
+fn drawn(state: &State, width: usize) -> Vec<Toned> {
     let mut first = chain(state, width);
     let used = toned_width(&first);
     let message = message(state, width);
-    let typed = typing(state);
+    let typed = typing(state, width);
     if let Some((tone, text)) = &message
         && typed.is_none()
         && used + 3 + fit::columns(text) <= width
@@ -100,7 +110,7 @@ fn message(state: &State, width: usize) -> Option<(Tone, String)> {
 }
 
 /// The line being typed at the bottom: a filter or a search.
-fn typing(state: &State) -> Option<Toned> {
+fn typing(state: &State, width: usize) -> Option<Toned> {
     let Some(Overlay::Prompt(prompt)) = &state.overlay else {
         return None;
     };
@@ -118,17 +128,10 @@ fn typing(state: &State) -> Option<Toned> {
         ),
         (Tone::Accent, "▏".into()),
     ];
-    if prompt.kind == PromptKind::FilterRuns && state.runs.loaded {
-        let found = grouped(state.runs.runs.len() as u64);
-        let more = if state.runs.next.is_some() { "+" } else { "" };
-        line.push((
-            Tone::Dim,
-            format!(
-                "  {found}{more} found · {} keeps it · {} drops it",
-                state.keymap.how(Id::Accept),
-                state.keymap.how(Id::Cancel)
-            ),
-        ));
+    if prompt.kind == PromptKind::FilterRuns {
+        let room = width.saturating_sub(toned_width(&line) + 2);
+        let found = fit::first_form(super::panes::runs::filter_forms(state), room);
+        line.push((Tone::Dim, format!("  {found}")));
     }
     Some(line)
 }
@@ -153,6 +156,18 @@ fn hints(state: &State, width: usize) -> Toned {
         (Pane::Content, View::Diff) => vec![Id::NextHunk, Id::NextFile, Id::Base, Id::Restore],
         (Pane::Content, _) => vec![Id::ViewDiff, Id::Find, Id::Restore],
     };
+    if state.focus == Pane::Runs {
+        let risk = state
+            .runs
+            .selected()
+            .and_then(|run| state.runs.at_risk(run));
+        if risk.is_some() {
+            ids.insert(1, Id::Fetch);
+        }
+        if !state.runs.marks.is_empty() {
+            ids.insert(1, Id::Compare);
+        }
+    }
     if state.at_work() {
         ids = vec![Id::Back];
     }

@@ -3,6 +3,7 @@
 
 mod acting;
 mod handle;
+mod keep;
 mod paths;
 mod ready;
 mod work;

@@ -124,6 +124,9 @@ impl Keyboard {
                 };
                 EARS.rest();
                 let Some(event) = event else { continue };
+                if matches!(event, Ok(Event::Resize(..))) {
+                    super::terminal::nudge();
+                }
                 let heard = event.is_ok_and(|event| sender.send(event).is_ok());
                 if !heard {
                     break;

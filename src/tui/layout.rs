@@ -28,6 +28,8 @@ pub struct Areas {
     pub footer: Rect,
     /// Whether the terminal is too small for anything.
     pub too_small: bool,
+    /// Whether there are no frames: for a screen reader.
+    pub linear: bool,
 }
 
 impl Areas {
@@ -41,6 +43,9 @@ impl Areas {
                 too_small: true,
                 ..Self::default()
             };
+        }
+        if state.linear {
+            return Self::linear(state, screen);
         }
         let inner = width - 2;
         let lines = footer::lines(state, usize::from(inner - 2)).len();
@@ -67,6 +72,23 @@ impl Areas {
             // One column for the line between two panes.
             left += width + 1;
         }
+        areas
+    }
+
+    /// A title, one pane, and the lines below it, edge to edge.
+    fn linear(state: &State, screen: Rect) -> Self {
+        let lines = footer::lines(state, usize::from(screen.width)).len();
+        let lines = u16::try_from(lines)
+            .unwrap_or(1)
+            .clamp(1, screen.height - 8);
+        let bottom = screen.height - lines;
+        let mut areas = Self {
+            screen,
+            footer: Rect::new(0, bottom, screen.width, lines),
+            linear: true,
+            ..Self::default()
+        };
+        *areas.slot(state.focus) = Some(Rect::new(0, 1, screen.width, bottom - 1));
         areas
     }
 
@@ -97,6 +119,9 @@ impl Areas {
             self.screen.width.saturating_sub(2),
             self.screen.height.saturating_sub(4),
         ));
+        if self.linear {
+            return Rect::new(all.x, all.y + 1, all.width, all.height.saturating_sub(1));
+        }
         Rect::new(
             all.x + 1,
             all.y + 1,

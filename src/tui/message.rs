@@ -33,6 +33,8 @@ pub enum Message {
     Focus(bool),
     /// Time passed while something is at work.
     Tick,
+    /// The terminal took no copy of this text, and why.
+    NotCopied(String, Failure),
     /// What a job answers.
     Answer(u64, Answer),
 }
@@ -69,6 +71,8 @@ pub enum Slot {
     Agents,
     /// Pages of the list.
     Page,
+    /// Pages of what the database finds for the list's filter.
+    Search,
     /// Opening a run.
     Open,
     /// Comparing it with a base.
@@ -91,6 +95,8 @@ pub enum Slot {
     Lookup,
     /// From a typed id, or `<` and `>`, to a run.
     Find,
+    /// Writing a copy to a file.
+    Keep,
 }
 
 /// How a page of runs joins the list.
@@ -102,6 +108,21 @@ pub enum PageUse {
     Append,
     /// Its runs are put where they belong; the list's end stays where it was.
     Merge,
+    /// It is what the database finds for the text that is typed.
+    Found,
+    /// It goes on where that ended.
+    FoundMore,
+}
+
+impl PageUse {
+    /// Where such a page is read.
+    #[must_use]
+    pub fn slot(self) -> Slot {
+        match self {
+            Self::Replace | Self::Append | Self::Merge => Slot::Page,
+            Self::Found | Self::FoundMore => Slot::Search,
+        }
+    }
 }
 
 /// Work for a job.
@@ -235,6 +256,11 @@ pub enum Request {
         /// The later one, not the earlier one.
         forward: bool,
     },
+    /// Write a text that the terminal did not take to a new file.
+    Keep {
+        /// The text.
+        text: String,
+    },
 }
 
 impl Request {
@@ -243,8 +269,8 @@ impl Request {
     pub fn slot(&self) -> Slot {
         match self {
             Self::Agents => Slot::Agents,
-            Self::Page { .. } => Slot::Page,
             Self::Open { .. } | Self::Reopen { .. } => Slot::Open,
+            Self::Page { how, .. } => how.slot(),
             Self::Diff { .. } => Slot::Diff,
             Self::Patch { .. } | Self::File { .. } => Slot::Content,
             Self::Restore { .. } => Slot::Restore,
@@ -255,6 +281,7 @@ impl Request {
             Self::CopyToEdit { .. } => Slot::Edit,
             Self::Lookup { .. } => Slot::Lookup,
             Self::Resolve { .. } | Self::Turn { .. } => Slot::Find,
+            Self::Keep { .. } => Slot::Keep,
         }
     }
 }
@@ -439,6 +466,8 @@ pub enum Answer {
     Found(Result<Vec<String>, Failure>),
     /// To [`Request::Turn`]; why there is none, else.
     Turn(Result<String, Failure>),
+    /// To [`Request::Keep`]: the file, made visible.
+    Kept(Result<String, Failure>),
     /// The job died of a defect of ours.
     Crashed(Slot),
 }

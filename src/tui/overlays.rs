@@ -53,6 +53,14 @@ pub fn frame(
     buffer: &mut Buffer,
 ) -> Rect {
     let screen = areas.screen;
+    if areas.linear {
+        let all = Rect::new(0, 1, screen.width, areas.footer.y.saturating_sub(1));
+        Clear.render(all, buffer);
+        let row = Rect::new(0, 1, screen.width, 1);
+        let title = title.trim().to_owned();
+        put(theme, vec![(Tone::Accent, title)], row, buffer);
+        return Rect::new(0, 2, screen.width, all.height.saturating_sub(1));
+    }
     // Between the title and the bottom line, which go on telling where one is.
     let room = Rect::new(
         screen.x + 2,

@@ -3,4 +3,5 @@
 pub mod content;
 mod file_row;
 pub mod files;
+mod run_row;
 pub mod runs;

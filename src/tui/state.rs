@@ -4,12 +4,16 @@
 
 mod chain;
 mod content;
+mod counted;
 mod files;
+pub mod fuzzy;
 mod info;
 mod lines;
 mod overlay;
 mod place;
 mod recent;
+mod retention;
+mod run_rows;
 mod runs;
 mod tree;
 
@@ -18,13 +22,16 @@ use std::sync::Arc;
 
 pub use chain::{Chain, STAGES, Step, time_left, toned_width};
 pub use content::{ContentPane, FileContent, Load, Patch, PatchRow, Search, View, Wanted};
+pub use counted::{Counted, Counts};
 pub use files::{FileRow, FilesPane, Show};
 pub use info::info;
 pub use lines::{Lines, change_title, counts, lines, status_tone};
 pub use overlay::{Help, Overlay, Palette, PaletteItem, Prompt, PromptKind};
 pub use place::{Place, Seek, split_line};
 pub use recent::Recent;
-pub use runs::{Inline, Item, Node, Row, RunsPane};
+pub use retention::warning;
+pub use run_rows::{Inline, Item, Node, Row};
+pub use runs::{Marked, Order, RunsPane, Search as RunSearch, Searched, Since};
 pub use tree::{FileNode, FileTree, Marks, NodeKind, ROOT};
 
 use super::fit;
@@ -227,6 +234,8 @@ pub struct JobLine {
     pub number: u64,
     /// What it does.
     pub what: String,
+    /// When it began, in milliseconds since the epoch.
+    pub began_ms: i64,
     /// How it ended; `None` while it is at work.
     pub outcome: Option<(Tone, String)>,
     /// When it began, in milliseconds since the epoch.
@@ -286,6 +295,8 @@ pub struct State {
     pub last_number: u64,
     /// Whether the mouse is reported.
     pub mouse: bool,
+    /// Whether the screen is laid out for a screen reader: one pane, no frame.
+    pub linear: bool,
     /// Whether the terminal has the focus of its window; `true` where it does not say.
     pub focused: bool,
     /// Which keys do what.
@@ -328,6 +339,7 @@ impl State {
             awaited: HashMap::new(),
             last_number: 0,
             mouse: false,
+            linear: false,
             focused: true,
             keymap: Keymap::default(),
             open_first: None,

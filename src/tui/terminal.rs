@@ -1,17 +1,17 @@
 //! The terminal is borrowed: whatever ends the interface, a quit, an error, a panic or a signal, it is
-//! given back as it was found.
+//! given back as it was found. It is told things and never asked any.
+
+mod osc;
 
 use std::io::{Stdout, Write, stdout};
 use std::mem::ManuallyDrop;
 use std::panic::{self, PanicHookInfo};
 use std::process::{Command, ExitStatus};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use crossterm::event::{
-    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
+    DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste,
+    EnableFocusChange, EnableMouseCapture,
 };
 use crossterm::terminal::{
     BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
@@ -21,18 +21,18 @@ use crossterm::{cursor, execute, queue};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use rustix::process::{Signal, kill_current_process_group};
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 use super::driver::Surface;
 use super::keyboard::Quiet;
+use super::look::Manner;
 use super::state::State;
 use super::theme::Theme;
-use super::view;
+use super::{ascii, crash, view};
 use crate::{Error, ErrorKind, Result};
 
-/// Whether the terminal is ours right now; the panic hook asks it.
-static TAKEN: AtomicBool = AtomicBool::new(false);
-/// The most that is put on a clipboard: some terminals drop the connection at more.
-const COPY_AT_MOST: usize = 74_000;
+/// How the terminal was taken, while it is ours; the panic hook asks it.
+static TAKEN: Mutex<Option<Manner>> = Mutex::new(None);
 
 type Hook = Arc<dyn Fn(&PanicHookInfo<'_>) + Send + Sync>;
 
@@ -41,7 +41,10 @@ pub struct Screen {
     /// Never dropped: ratatui would print to the terminal once more, and a terminal that is gone (the
     /// ssh line dropped) would make that a panic, past everything that still has to be cleaned up.
     terminal: ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>,
+    manner: Manner,
     mouse: bool,
+    /// Whether the next frame is drawn on a blank screen.
+    stale: bool,
     hook: Option<Hook>,
 }
 
@@ -53,20 +56,38 @@ fn failed(error: std::io::Error) -> Error {
     .source(error)
 }
 
+/// Has the kernel say once more that something was typed, by setting the terminal as it is: of a key
+/// that comes together with a resize, crossterm takes the resize and waits for another key.
+pub(super) fn nudge() {
+    // Held, so that it is not given back in between.
+    let taken = taken();
+    let input = rustix::stdio::stdin();
+    if taken.is_some()
+        && let Ok(now) = tcgetattr(input)
+    {
+        let _ = tcsetattr(input, OptionalActions::Now, &now);
+    }
+}
+
+fn taken() -> std::sync::MutexGuard<'static, Option<Manner>> {
+    TAKEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Screen {
     /// Takes the terminal.
     ///
     /// # Errors
     /// When it cannot be switched or asked for its size.
-    pub fn take(mouse: bool) -> Result<Self> {
+    pub fn take(manner: Manner, mouse: bool) -> Result<Self> {
         let before: Hook = Arc::from(panic::take_hook());
         let hook = Arc::clone(&before);
         let here = std::thread::current().id();
         panic::set_hook(Box::new(move |info| {
             if std::thread::current().id() == here {
+                // The driver's caller says it, once everything is cleaned up.
                 give_back();
-                hook(info);
-            } else if TAKEN.load(Ordering::SeqCst) {
+                crash::report(info);
+            } else if taken().is_some() {
                 // A job of ours: the interface goes on and says so; printing would garble it.
                 tracing::error!("a job panicked: {info}");
             } else {
@@ -79,7 +100,9 @@ impl Screen {
         let terminal = ManuallyDrop::new(Terminal::new(backend).map_err(failed)?);
         let mut screen = Self {
             terminal,
+            manner,
             mouse,
+            stale: true,
             hook,
         };
         screen.enter()?;
@@ -87,24 +110,31 @@ impl Screen {
     }
 
     fn enter(&mut self) -> Result<()> {
-        TAKEN.store(true, Ordering::SeqCst);
-        enable_raw_mode().map_err(failed)?;
-        execute!(
-            stdout(),
-            EnterAlternateScreen,
-            EnableBracketedPaste,
-            cursor::Hide
-        )
-        .map_err(failed)?;
-        if self.mouse {
-            execute!(stdout(), EnableMouseCapture).map_err(failed)?;
+        {
+            let mut taken = taken();
+            *taken = Some(self.manner);
+            enable_raw_mode().map_err(failed)?;
         }
-        // Not `Terminal::clear`: it asks the terminal where its cursor is, which waits for an answer
-        // that may never come and that the event stream would take for itself.
-        execute!(stdout(), Clear(ClearType::All)).map_err(failed)?;
-        // Both buffers blank: the next frame is drawn whole.
-        self.terminal.swap_buffers();
-        Ok(())
+        let mut out = stdout();
+        if self.manner.alternate {
+            queue!(out, EnterAlternateScreen).map_err(failed)?;
+        }
+        if self.manner.reports {
+            queue!(out, EnableBracketedPaste, EnableFocusChange).map_err(failed)?;
+        }
+        if self.manner.reports && self.mouse {
+            queue!(out, EnableMouseCapture).map_err(failed)?;
+        }
+        self.stale = true;
+        execute!(out, cursor::Hide).map_err(failed)
+    }
+
+    /// Says something beyond the screen.
+    fn command(&self, sequence: &str) -> Result<()> {
+        let mut out = stdout();
+        out.write_all(sequence.as_bytes())
+            .and_then(|()| out.flush())
+            .map_err(failed)
     }
 }
 
@@ -115,14 +145,44 @@ impl Surface for Screen {
     }
 
     fn draw(&mut self, state: &State, theme: Theme) -> Result<()> {
+        let Manner {
+            synchronized,
+            ascii,
+            ..
+        } = self.manner;
         // Terminals that know it show the frame at once; the others ignore it.
-        queue!(stdout(), BeginSynchronizedUpdate).map_err(failed)?;
-        let drawn = self.terminal.draw(|frame| view::draw(state, theme, frame));
+        if synchronized {
+            queue!(stdout(), BeginSynchronizedUpdate).map_err(failed)?;
+        }
+        if std::mem::take(&mut self.stale) {
+            // Not `Terminal::clear`: it asks the terminal where its cursor is, which waits for an answer
+            // that may never come and that the event stream would take for itself.
+            queue!(stdout(), Clear(ClearType::All)).map_err(failed)?;
+            // Both buffers blank: this frame is drawn whole.
+            self.terminal.swap_buffers();
+        }
+        let drawn = self.terminal.draw(|frame| {
+            view::draw(state, theme, frame);
+            if ascii {
+                ascii::reduce(frame.buffer_mut());
+            }
+        });
         drawn.map_err(failed)?;
-        execute!(stdout(), EndSynchronizedUpdate).map_err(failed)
+        if synchronized {
+            execute!(stdout(), EndSynchronizedUpdate).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self) {
+        self.stale = true;
     }
 
     fn set_mouse(&mut self, on: bool) -> Result<()> {
+        if !self.manner.reports {
+            let message = "mouse: this terminal reports none";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
         self.mouse = on;
         if on {
             execute!(stdout(), EnableMouseCapture).map_err(failed)
@@ -133,15 +193,18 @@ impl Surface for Screen {
 
     /// OSC 52, which also works over ssh. Only what can be printed is sent, in base64.
     fn copy(&mut self, text: &str) -> Result<()> {
-        let sequence = osc52(text)?;
-        let mut out = stdout();
-        out.write_all(sequence.as_bytes())
-            .and_then(|()| out.flush())
-            .map_err(failed)
+        if !self.manner.commands {
+            let message = "not copied: this terminal has no clipboard";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        self.command(&osc::clipboard(text, self.manner.between)?)
     }
 
-    fn notify(&mut self, _text: &str) -> Result<()> {
-        Ok(())
+    fn notify(&mut self, text: &str) -> Result<()> {
+        if !self.manner.commands {
+            return Ok(());
+        }
+        self.command(&osc::notification(text, self.manner.between))
     }
 
     fn suspend(&mut self) -> Result<()> {
@@ -183,47 +246,28 @@ impl Drop for Screen {
 
 /// Undoes [`Screen::take`], as far as the terminal is still there; more than once does no harm.
 fn give_back() {
-    if !TAKEN.swap(false, Ordering::SeqCst) {
+    let Some(manner) = taken().take() else {
         return;
-    }
-    let _ = execute!(
-        stdout(),
-        EndSynchronizedUpdate,
-        DisableMouseCapture,
-        DisableBracketedPaste,
-        LeaveAlternateScreen,
-        cursor::Show
-    );
-    let _ = disable_raw_mode();
-}
-
-fn osc52(text: &str) -> Result<String> {
-    let refuse = |why: &str| {
-        Err(Error::new(
-            ErrorKind::Unsupported,
-            format!("not copied: {why}"),
-        ))
     };
-    if crate::text::visible(text) != text {
-        return refuse("it holds characters that are not printable");
+    let mut out = stdout();
+    if manner.synchronized {
+        let _ = queue!(out, EndSynchronizedUpdate);
     }
-    if text.len() > COPY_AT_MOST {
-        return refuse("it is too long for a terminal's clipboard");
-    }
-    Ok(format!("\x1b]52;c;{}\x07", STANDARD.encode(text)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn copies_printable_text_only() {
-        assert_eq!(
-            osc52("afterrun show x").expect("plain"),
-            "\x1b]52;c;YWZ0ZXJydW4gc2hvdyB4\x07"
+    if manner.reports {
+        let _ = queue!(
+            out,
+            DisableMouseCapture,
+            DisableFocusChange,
+            DisableBracketedPaste
         );
-        assert!(osc52("a\x1b[2J").is_err());
-        assert!(osc52(&"x".repeat(COPY_AT_MOST + 1)).is_err());
     }
+    if manner.alternate {
+        let _ = queue!(out, LeaveAlternateScreen);
+    } else {
+        // What was drawn goes, and the shell goes on below it.
+        let bottom = crossterm::terminal::size().map_or(0, |(_, height)| height.saturating_sub(1));
+        let _ = queue!(out, Clear(ClearType::All), cursor::MoveTo(0, bottom));
+    }
+    let _ = execute!(out, cursor::Show);
+    let _ = disable_raw_mode();
 }

@@ -2,12 +2,20 @@
 
 mod acting;
 mod acting_screens;
+mod driving;
 mod files;
+mod filter;
 mod help_palette;
 mod keyconfig;
 mod keys;
+mod linear;
 mod lists;
+mod look;
+mod marks;
 mod opening;
+mod order;
+mod outside;
+mod retention;
 mod sanitising;
 mod screens;
 mod words;

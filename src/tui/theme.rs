@@ -1,8 +1,18 @@
-//! Colours by what they mean. The terminal's own 16 colours and background, never white or black as
-//! a foreground, and nothing that only a colour tells: with `NO_COLOR` everything can still be read.
+//! Colours by what they mean, on the terminal's own background, never white or black as a foreground,
+//! and nothing that only a colour tells: with `NO_COLOR` everything can still be read.
+//!
+//! What the terminal can show is read from the environment or said by a flag. The terminal itself is
+//! never asked (no OSC 11, no device attributes): no answer can then be late, or hostile.
+
+mod choice;
+mod ink;
+
+pub use choice::{Choice, Depth, Ground};
 
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
+
+use super::linear;
 
 /// What a piece of text means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,10 +61,14 @@ pub enum Tone {
 pub type Toned = Vec<(Tone, String)>;
 
 /// Tones to styles.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Theme {
-    /// Whether colours are left out.
-    pub plain: bool,
+    /// How many colours there are.
+    pub depth: Depth,
+    /// What they stand on.
+    pub ground: Ground,
+    /// Whether signs are said in words, for a screen reader.
+    pub words: bool,
 }
 
 impl Theme {
@@ -64,8 +78,11 @@ impl Theme {
         let style = Style::new();
         let (color, modifier) = match tone {
             Tone::Plain => return style,
-            Tone::Dim | Tone::Comment => return style.add_modifier(Modifier::DIM),
             Tone::Strong => return style.add_modifier(Modifier::BOLD),
+            Tone::Dim | Tone::Comment => match self.ink(tone) {
+                Some(grey) => return style.fg(grey),
+                None => return style.add_modifier(Modifier::DIM),
+            },
             Tone::Added | Tone::Good => (Color::Green, Modifier::empty()),
             Tone::Removed => (Color::Red, Modifier::empty()),
             Tone::Bad => (Color::Red, Modifier::BOLD),
@@ -81,7 +98,23 @@ impl Theme {
             Tone::Match => (Color::Magenta, Modifier::UNDERLINED),
         };
         let style = style.add_modifier(modifier);
-        if self.plain { style } else { style.fg(color) }
+        match self.depth {
+            Depth::None => style,
+            _ => style.fg(self.ink(tone).unwrap_or(color)),
+        }
+    }
+
+    /// A colour chosen for the ground, where it is known and there are more than the terminal's own 16.
+    fn ink(self, tone: Tone) -> Option<Color> {
+        let index = ink::of(tone, self.ground)?;
+        match self.depth {
+            Depth::None | Depth::Sixteen => None,
+            Depth::Many => Some(Color::Indexed(index)),
+            Depth::True => {
+                let (red, green, blue) = ink::rgb(index);
+                Some(Color::Rgb(red, green, blue))
+            }
+        }
     }
 
     /// The line under the cursor, in the pane that has the focus or in another.
@@ -104,6 +137,11 @@ impl Theme {
     /// A toned line, styled.
     #[must_use]
     pub fn line(self, toned: Toned) -> Line<'static> {
+        let toned = if self.words {
+            linear::in_words(toned)
+        } else {
+            toned
+        };
         Line::from_iter(
             toned
                 .into_iter()

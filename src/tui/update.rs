@@ -3,6 +3,8 @@
 
 mod acting;
 mod answers;
+mod away;
+mod compare;
 mod content;
 mod copy;
 mod enabled;
@@ -14,6 +16,7 @@ mod palette;
 mod place;
 mod prompt;
 mod reopen;
+mod run_pages;
 mod runs;
 
 use crossterm::event::{KeyEvent, KeyEventKind};
@@ -31,6 +34,7 @@ use crate::text::visible;
 /// Takes `message` in and says what is to be done.
 pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
     let mut out = Vec::new();
+    let awaited = away::unfinished(state, &message);
     match message {
         Message::Start => start(state, &mut out),
         Message::Key(event) => key(state, &mut out, &event),
@@ -38,6 +42,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         Message::Mouse(event) => mouse::mouse(state, &mut out, event),
         Message::Resize(width, height) => state.size = (width, height),
         Message::Focus(here) => state.focused = here,
+        Message::NotCopied(text, why) => copy::to_file(state, &mut out, text, &why),
         Message::Tick => {
             if let Some(opening) = &mut state.opening {
                 opening.chain.now = state.now_ms;
@@ -45,6 +50,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         }
         Message::Answer(number, answer) => answers::answer(state, &mut out, number, answer),
     }
+    away::tell(state, &mut out, awaited);
     settle(state, &mut out);
     out
 }
@@ -75,6 +81,7 @@ pub(super) fn job_began(state: &mut State, number: u64, what: String) {
     state.jobs.push(JobLine {
         number,
         what,
+        began_ms: state.now_ms,
         outcome: None,
         began: state.now_ms,
         ended: None,
@@ -280,10 +287,8 @@ fn back(state: &mut State, out: &mut Vec<Effect>) {
         state.files.text.clear();
         return files::rebuild(state);
     }
-    if state.focus == Pane::Runs && state.runs.is_filtered() {
-        state.runs.text.clear();
-        state.runs.status = None;
-        return runs::reload(state, out, PageUse::Replace);
+    if state.focus == Pane::Runs && runs::back(state, out) {
+        return;
     }
     if state.zoom {
         state.zoom = false;

@@ -10,7 +10,7 @@ use super::keymap::Keymap;
 use super::layout::{Areas, SMALLEST};
 use super::state::{Pane, State, toned_width};
 use super::theme::{Theme, Tone, Toned};
-use super::{fit, footer, overlays, panes};
+use super::{fit, footer, linear, overlays, panes};
 use crate::text::visible;
 
 /// Draws everything.
@@ -23,7 +23,12 @@ pub fn draw(state: &State, theme: Theme, frame: &mut Frame<'_>) {
         too_small(&state.keymap, theme, areas.screen, buffer);
         return;
     }
-    outline(state, theme, &areas, buffer);
+    if areas.linear {
+        let row = Rect::new(0, 0, areas.screen.width, 1);
+        put(theme, headline(state, usize::from(row.width)), row, buffer);
+    } else {
+        outline(state, theme, &areas, buffer);
+    }
     for pane in Pane::ALL {
         let Some(area) = areas.pane(pane) else {
             continue;
@@ -33,7 +38,14 @@ pub fn draw(state: &State, theme: Theme, frame: &mut Frame<'_>) {
             Pane::Files => panes::files::title(state, area.width.into()),
             Pane::Content => panes::content::title(state, area.width.into()),
         };
-        pane_title(state, theme, pane, title, area, buffer);
+        let edge = u16::from(!areas.linear);
+        let row = Rect::new(
+            area.x + edge,
+            area.y,
+            area.width.saturating_sub(2 * edge),
+            1,
+        );
+        pane_title(state, theme, pane, title, row, buffer);
         let body = areas.body(pane);
         match pane {
             Pane::Runs => panes::runs::draw(state, theme, body, buffer),
@@ -46,6 +58,10 @@ pub fn draw(state: &State, theme: Theme, frame: &mut Frame<'_>) {
         put(theme, line, row, buffer);
     }
     overlays::draw(state, theme, &areas, buffer);
+    if areas.linear {
+        let at = linear::cursor(state, &areas, buffer);
+        frame.set_cursor_position(at);
+    }
 }
 
 /// Draws a toned line into the row `area`.
@@ -194,15 +210,18 @@ fn pane_title(
     theme: Theme,
     pane: Pane,
     title: (Toned, Toned),
-    area: Rect,
+    row: Rect,
     buffer: &mut Buffer,
 ) {
-    let (mut left, right) = title;
+    let (mut left, mut right) = title;
+    if state.linear {
+        // In words before its room is measured.
+        right = linear::in_words(right);
+    }
     let focused = state.focus == pane;
     if let Some(first) = left.first_mut() {
         first.0 = if focused { Tone::Accent } else { Tone::Strong };
     }
-    let row = Rect::new(area.x + 1, area.y, area.width.saturating_sub(2), 1);
     let width = toned_width(&right);
     let room = usize::from(row.width);
     put(theme, left.clone(), row, buffer);
@@ -215,7 +234,7 @@ fn pane_title(
             buffer,
         );
     }
-    if focused {
+    if focused && !state.linear {
         // The number stands out without colour too.
         let number = Rect::new(row.x, row.y, 1, 1);
         buffer.set_style(number, theme.cursor(true));

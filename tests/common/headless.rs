@@ -99,6 +99,8 @@ impl Surface for Screen {
         Ok(())
     }
 
+    fn forget(&mut self) {}
+
     fn set_mouse(&mut self, _on: bool) -> Result<()> {
         Ok(())
     }

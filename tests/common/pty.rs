@@ -170,6 +170,11 @@ impl Terminal {
         self.screen(vt100::Screen::contents)
     }
 
+    /// Everything that it wrote so far.
+    pub fn raw(&self) -> Vec<u8> {
+        self.seen.lock().expect("whole").raw.clone()
+    }
+
     /// Whether `text` stands below the panes, across lines.
     pub fn bottom_has(&self, text: &str) -> bool {
         let all = self.text();

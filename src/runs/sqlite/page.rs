@@ -1,4 +1,4 @@
-//! One page of runs, newest first, and the sessions on it.
+//! One page of runs, and the sessions on it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use rusqlite::{Connection, params_from_iter};
 use super::row::{COLUMNS, data, integer};
 use super::{SqliteRuns, quoted};
 use crate::error::Result;
-use crate::runs::model::{Cursor, RunData, RunFilter, RunPage, RunRow, SessionInfo};
+use crate::runs::model::{Cursor, RunData, RunFilter, RunOrder, RunPage, RunRow, SessionInfo};
 
 /// Characters of a session's title.
 const MAX_TITLE: usize = 300;
@@ -40,15 +40,22 @@ impl SqliteRuns {
         let (condition, values) = self.condition(connection, filter)?;
         let table = self.runs_table();
         // Keys first, from the index on created_at alone; rows only for what is shown.
+        let (beyond, direction, start) = match filter.order {
+            RunOrder::NewestFirst => ("<", "DESC", i64::MAX),
+            RunOrder::OldestFirst => (">", "ASC", i64::MIN),
+        };
+        // Text sorts after every number: without an upper bound one order would list it.
         let keys = format!(
             "SELECT created_at, rowid FROM {table} AS r WHERE {condition} \
-             AND (created_at, rowid) < (?1, ?2) ORDER BY created_at DESC, rowid DESC LIMIT ?3"
+             AND (created_at, rowid) {beyond} (?1, ?2) AND created_at <= {} \
+             ORDER BY created_at {direction}, rowid {direction} LIMIT ?3",
+            i64::MAX
         );
         let row = format!("SELECT {COLUMNS} FROM {table} WHERE rowid = ?1");
         let mut page = RunPage::default();
         let mut cursor = after.unwrap_or(Cursor {
-            created_at: i64::MAX,
-            row: i64::MAX,
+            created_at: start,
+            row: start,
         });
         let wanted = limit as usize;
         loop {
@@ -94,6 +101,7 @@ impl SqliteRuns {
             }
         }
         page.sessions = self.sessions_of(connection, &page.runs)?;
+        page.retention = self.retention_of(connection, &page);
         Ok(page)
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use super::handle::Live;
+use super::keep::keep;
 use super::{Context, DiffHandle, Handle, acting, paths, ready};
 use crate::archive::{RestoreOptions, RestoreReport};
 use crate::checkpoint::CheckpointRef;
@@ -30,6 +31,8 @@ const STATE: usize = 400;
 
 /// Does what `request` asks and answers.
 pub(super) async fn carry_out(context: Context, request: Request, agreed: oneshot::Receiver<()>) {
+    #[cfg(debug_assertions)]
+    crate::tui::crash::rehearse_job(request.slot());
     let database = context.runs.database();
     let answer = match request {
         Request::Agents => {
@@ -130,6 +133,9 @@ pub(super) async fn carry_out(context: Context, request: Request, agreed: onesho
         }
         Request::Turn { run_id, forward } => {
             Answer::Turn(turn(&context, &run_id, forward).await.map_err(Into::into))
+        }
+        Request::Keep { text } => {
+            Answer::Kept(blocking(move || keep(&text)).await.map_err(Into::into))
         }
     };
     context.answer(answer);

@@ -45,6 +45,10 @@ pub fn draw(state: &State, prompt: &Prompt, theme: Theme, areas: &Areas, buffer:
             ),
             help("writes them"),
         ),
+        PromptKind::Since => (
+            " Only runs made since ".to_owned(),
+            "90m, 12h, 7d, 2w, or a date like 2026-06-01 · empty: all runs".to_owned(),
+        ),
         PromptKind::FilterRuns | PromptKind::FilterFiles | PromptKind::Search => return,
     };
     let width = 76.min(areas.screen.width.saturating_sub(4));

@@ -18,8 +18,7 @@ pub(super) fn line(shown: &mut Shown<'_>, row: &FileRow, width: usize) -> Toned 
         .change
         .and_then(|index| shown.compared?.files.get(index));
     let viewed = change.is_some() && shown.viewed(&node.path);
-    let marked = if shown.marked(&node.path) { "◆" } else { " " };
-    let mut left = vec![sign(node, row, change, marked)];
+    let mut left = sign(node, row, change, shown.marked(&node.path));
     name(&mut left, shown, node, change, viewed);
     if viewed {
         left.push((Tone::Good, " ✓".into()));
@@ -51,23 +50,17 @@ pub(super) fn line(shown: &mut Shown<'_>, row: &FileRow, width: usize) -> Toned 
     line
 }
 
-/// Fold sign or status letter, and whether the row is marked.
-fn sign(
-    node: &FileNode,
-    row: &FileRow,
-    change: Option<&FileChange>,
-    marked: &str,
-) -> (Tone, String) {
-    if node.is_folder() {
-        let fold = if row.open { "▾" } else { "▸" };
-        return (Tone::Plain, format!("{fold}{marked}"));
-    }
-    match change {
-        Some(change) => (
-            status_tone(change.status),
-            format!("{}{marked}", change.status.letter()),
-        ),
-        None => (Tone::Plain, format!(" {marked}")),
+/// Fold sign or status letter, and whether the row is marked: always two columns.
+fn sign(node: &FileNode, row: &FileRow, change: Option<&FileChange>, marked: bool) -> Toned {
+    let (tone, letter) = match change {
+        _ if node.is_folder() => (Tone::Plain, if row.open { '▾' } else { '▸' }),
+        Some(change) => (status_tone(change.status), change.status.letter()),
+        None => (Tone::Plain, ' '),
+    };
+    if marked {
+        vec![(tone, letter.to_string()), (Tone::Accent, "*".into())]
+    } else {
+        vec![(tone, format!("{letter} "))]
     }
 }
 

@@ -74,7 +74,7 @@ pub fn title(state: &State, width: usize) -> (Toned, Toned) {
     }
     if !state.files.marked.is_empty() {
         let marked = grouped(state.files.marked.len() as u64);
-        left.push((Tone::Warn, format!("  ◆ {marked}")));
+        left.push((Tone::Warn, format!("  * {marked}")));
     }
     let forms = match state.compared() {
         Some(compared) => {

@@ -3,44 +3,199 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::runs::{RunData, RunRow, gate};
-use crate::text::{grouped, human_bytes, visible};
+use super::run_row;
+use crate::text::{grouped, visible};
 use crate::tui::fit;
 use crate::tui::message::Slot;
-use crate::tui::state::{Item, Pane, Row, State};
+use crate::tui::state::{Item, Order, Pane, Row, Searched, State, fuzzy, toned_width};
 use crate::tui::theme::{Theme, Tone, Toned};
 use crate::tui::tree::{self, TreeRow};
 use crate::tui::view::{put, title_room};
 
-/// The title, and how much of the list is loaded.
+/// Columns of a word in the title.
+const WORD: usize = 16;
+
+/// The title, and how much of the list is loaded or found.
 #[must_use]
 pub fn title(state: &State, width: usize) -> (Toned, Toned) {
-    let runs = &state.runs;
     let mut left = vec![(Tone::Strong, "1 Runs".to_owned())];
-    if let Some(status) = &runs.status {
-        left.push((Tone::Warn, format!("  {}", visible(status))));
+    let forms = amount(state);
+    let least = forms.last().map_or(0, |form| fit::columns(form));
+    for part in parts(state) {
+        // How many there are is never cut off.
+        let room = title_room(&left, width).saturating_sub(least + 2);
+        if room < 4 {
+            break;
+        }
+        left.push((Tone::Warn, format!("  {}", fit::clip(&part, room))));
     }
+    let right = fit::first_form(forms, title_room(&left, width));
+    (left, vec![(Tone::Dim, right)])
+}
+
+/// What narrows and orders the list, the most telling first.
+fn parts(state: &State) -> Vec<String> {
+    let runs = &state.runs;
+    let short = |text: &str| visible(fit::take(text, WORD)).into_owned();
+    let mut parts = Vec::new();
     if !runs.text.is_empty() {
-        left.push((Tone::Warn, format!("  /{}", visible(&runs.text))));
+        parts.push(format!("/{}", short(&runs.text)));
+    }
+    parts.extend(runs.status.as_deref().map(short));
+    if let Some(since) = &runs.since {
+        parts.push(format!("since {}", short(&since.text)));
+    }
+    match runs.order {
+        Order::Newest => {}
+        Order::Oldest => parts.push("oldest first".into()),
+        Order::Largest => parts.push("largest of loaded".into()),
+    }
+    if !runs.marks.is_empty() {
+        parts.push(format!("{} marked", grouped(runs.marks.len() as u64)));
+    }
+    parts
+}
+
+/// How many of how many, in forms from the longest to the shortest.
+fn amount(state: &State) -> Vec<String> {
+    let runs = &state.runs;
+    if !runs.loaded {
+        return vec!["reading…".into()];
+    }
+    if runs.has_text() {
+        let (long, short) = found(state);
+        let (words, sign) = match &runs.search.state {
+            Searched::Asked => (", searching…", " …"),
+            Searched::More(_) => (", more below", "+"),
+            Searched::Failed(_) => (", search failed", " !"),
+            Searched::No | Searched::Ended => ("", ""),
+        };
+        return vec![
+            format!("{long}{words}"),
+            format!("{long}{sign}"),
+            format!("{short}{sign}"),
+        ];
     }
     let loaded = grouped(runs.runs.len() as u64);
-    let whole = match (runs.next.is_some(), runs.total()) {
-        _ if !runs.loaded => "reading…".into(),
-        (true, Some(total)) => format!("{loaded} of {}, more below", grouped(total)),
-        (true, None) => format!("{loaded}, more below"),
-        (false, _) if runs.is_filtered() => format!("{loaded} found"),
-        (false, Some(total)) if total != runs.runs.len() as u64 => {
-            format!("{loaded} of {}", grouped(total))
+    let total = runs.total().filter(|total| *total > runs.runs.len() as u64);
+    match (runs.next.is_some(), total) {
+        (true, Some(total)) => {
+            let short = format!("{loaded} of {}", grouped(total));
+            vec![format!("{short}, more below"), short, format!("{loaded}+")]
         }
-        (false, _) => loaded.clone(),
+        (true, None) => vec![format!("{loaded}, more below"), format!("{loaded}+")],
+        (false, _) if runs.is_filtered() => vec![format!("{loaded} found"), loaded],
+        (false, Some(total)) => vec![format!("{loaded} of {}", grouped(total))],
+        (false, None) => vec![loaded],
+    }
+}
+
+/// `5 of 128` where all runs are loaded. Else letters may be left out only in those that are, so it is
+/// `5 of 200 loaded, 3 beyond`, and in short `8 of 203`.
+fn found(state: &State) -> (String, String) {
+    let runs = &state.runs;
+    let loaded = runs.runs.len() as u64;
+    let all = loaded + runs.search.found.len() as u64;
+    let shown = runs.shown as u64;
+    if runs.next.is_none() {
+        let total = runs.total().unwrap_or(all).max(all);
+        let whole = format!("{} of {}", grouped(shown), grouped(total));
+        return (whole.clone(), whole);
+    }
+    let beyond = runs.shown_beyond as u64;
+    let mut long = format!("{} of {} loaded", grouped(shown - beyond), grouped(loaded));
+    if beyond > 0 {
+        long.push_str(&format!(", {} beyond", grouped(beyond)));
+    }
+    (long, format!("{} of {}", grouped(shown), grouped(all)))
+}
+
+/// What the line that is typed says of what it found, from the longest form to the shortest.
+#[must_use]
+pub fn filter_forms(state: &State) -> Vec<String> {
+    let runs = &state.runs;
+    if !runs.loaded || !runs.has_text() {
+        return Vec::new();
+    }
+    let (long, short) = found(state);
+    let (words, word) = match (&runs.search.state, runs.next.is_some()) {
+        (Searched::Asked, false) => ("searching the whole database…", "searching…"),
+        (Searched::Asked, true) => ("searching the rest for it as typed…", "searching…"),
+        (Searched::More(_), _) => ("more below: enter, then G reads on", "more below"),
+        (Searched::Failed(_), _) => ("the database could not be searched", "search failed"),
+        (_, false) => ("the whole database was searched", "all searched"),
+        (_, true) => ("the rest was searched for it as typed", "all searched"),
     };
-    let shorter = match (runs.next.is_some(), runs.total()) {
-        (true, Some(total)) => format!("{loaded} of {}", grouped(total)),
-        (true, None) => format!("{loaded}+"),
-        _ => loaded,
-    };
-    let right = fit::first_form([whole, shorter], title_room(&left, width));
-    (left, vec![(Tone::Dim, right)])
+    vec![
+        format!("{long} · {words} · enter keeps it · esc drops it"),
+        format!("{long} · {words}"),
+        format!("{long} · {word}"),
+        format!("{short} · {word}"),
+        short,
+    ]
+}
+
+/// Marks the letters that the filter's words are made of.
+pub(super) struct Marker {
+    needle: Option<(fuzzy::Needle, nucleo_matcher::Matcher)>,
+}
+
+impl Marker {
+    fn of(text: &str) -> Self {
+        let needle = fuzzy::Needle::new(text);
+        Self {
+            needle: needle.map(|needle| (needle, fuzzy::matcher())),
+        }
+    }
+
+    /// Whether a word is found in `text`.
+    pub(super) fn finds(&mut self, field: fuzzy::Field, text: &str) -> bool {
+        let needle = self.needle.as_mut();
+        needle.is_some_and(|(needle, matcher)| needle.hits(matcher, field, text) != 0)
+    }
+
+    /// Adds `text`, which is safe to show, in exactly `width` columns.
+    pub(super) fn mark(
+        &mut self,
+        line: &mut Toned,
+        tone: Tone,
+        field: fuzzy::Field,
+        text: &str,
+        width: usize,
+    ) {
+        let mut shown = fit::pad(text, width);
+        let Some((needle, matcher)) = &mut self.needle else {
+            line.push((tone, shown));
+            return;
+        };
+        let letters = needle.letters(matcher, field, text);
+        // Where in the text the shown characters stand; the `…` of a cut stands nowhere.
+        let mut places = 0..usize::MAX;
+        let mut skipped = 0;
+        if fit::columns(text) > width {
+            let last = shown.chars().count().saturating_sub(1);
+            places = 0..last;
+            // An id tells as much by its end, and that is where it matched.
+            if field == fuzzy::Field::Id && letters.last().is_some_and(|at| *at as usize >= last) {
+                shown = fit::pad(&fit::clip_start(text, width), width);
+                let kept = shown.trim_end_matches(' ').chars().count();
+                skipped = text.chars().count() - (kept - 1).min(text.chars().count());
+                places = skipped..usize::MAX;
+            }
+        }
+        for (at, letter) in shown.chars().enumerate() {
+            let place = match skipped {
+                0 => at,
+                skipped => (skipped + at).wrapping_sub(1),
+            };
+            let found = places.contains(&place) && letters.binary_search(&(place as u32)).is_ok();
+            let tone = if found { Tone::Match } else { tone };
+            match line.last_mut() {
+                Some((last, text)) if at > 0 && *last == tone => text.push(letter),
+                _ => line.push((tone, letter.to_string())),
+            }
+        }
+    }
 }
 
 /// The rows.
@@ -65,6 +220,7 @@ pub fn draw(state: &State, theme: Theme, body: Rect, buffer: &mut Buffer) {
         .enumerate()
         .skip(runs.top)
         .take(body.height.into());
+    let mut marker = Marker::of(&runs.text);
     let mut cursor = None;
     let mut rows = Vec::with_capacity(body.height.into());
     for (at, (index, row)) in window.enumerate() {
@@ -74,7 +230,7 @@ pub fn draw(state: &State, theme: Theme, body: Rect, buffer: &mut Buffer) {
         let width = usize::from(body.width).saturating_sub(row.depth * 2);
         rows.push(TreeRow {
             depth: row.depth,
-            line: theme.line(line(state, row, width)),
+            line: theme.line(line(state, row, width, &mut marker)),
         });
     }
     tree::draw(
@@ -112,32 +268,48 @@ fn empty(state: &State) -> Vec<(Tone, String)> {
     ]
 }
 
-fn line(state: &State, row: &Row, width: usize) -> Toned {
+fn line(state: &State, row: &Row, width: usize, marker: &mut Marker) -> Toned {
     match &row.item {
-        Item::Agent(agent, folded) => agent_line(state, agent.as_deref(), *folded, width),
-        Item::Session(_, session, folded) => session_line(state, session, *folded, width),
-        Item::Run(index) => match state.runs.runs.get(*index) {
-            Some(run) => run_line(state, run, width),
+        Item::Agent(agent, folded) => agent_line(state, agent.as_deref(), *folded, width, marker),
+        Item::Session(_, session, folded) => session_line(state, session, *folded, width, marker),
+        Item::Run(index) => match state.runs.at(*index) {
+            Some(run) => run_row::line(state, run, width, marker),
             None => Toned::new(),
         },
-        Item::More if state.awaited.contains_key(&Slot::Page) => {
-            vec![(Tone::Dim, "… reading on".into())]
-        }
-        Item::More => {
-            let loaded = state.runs.runs.len() as u64;
-            let text = match state.runs.total() {
-                Some(total) => {
-                    format!(
-                        "… {} more below (enter)",
-                        grouped(total.saturating_sub(loaded))
-                    )
-                }
-                None => "… more below (enter)".into(),
-            };
-            vec![(Tone::Dim, text)]
+        Item::More => vec![more(state, width)],
+        Item::End => {
+            let all = fit::count(state.runs.runs.len() as u64, "run");
+            vec![(Tone::Dim, format!("that is all: {all}"))]
         }
         Item::Note(text) => vec![(Tone::Bad, text.clone())],
     }
+}
+
+/// The row at the end of what is loaded, or of what is found.
+fn more(state: &State, width: usize) -> (Tone, String) {
+    let runs = &state.runs;
+    let (slot, failure) = match &runs.search.state {
+        Searched::Failed(failure) if runs.has_text() => (Slot::Search, Some(failure)),
+        _ if runs.has_text() => (Slot::Search, None),
+        _ => (Slot::Page, runs.more_failure.as_ref()),
+    };
+    if state.awaited.contains_key(&slot) {
+        return (Tone::Dim, "… reading on".into());
+    }
+    if let Some(failure) = failure {
+        let end = " (enter tries again)";
+        let room = width.saturating_sub(fit::columns(end) + 2);
+        let why = fit::clip(&failure.message, room);
+        return (Tone::Bad, format!("✖ {why}{end}"));
+    }
+    let loaded = runs.runs.len() as u64;
+    let text = match runs.total().filter(|total| *total > loaded) {
+        Some(total) if !runs.has_text() => {
+            format!("… {} more below (enter)", grouped(total - loaded))
+        }
+        _ => "… more below (enter)".into(),
+    };
+    (Tone::Dim, text)
 }
 
 fn sign(folded: bool) -> &'static str {
@@ -145,36 +317,52 @@ fn sign(folded: bool) -> &'static str {
 }
 
 /// `left` in what `right` leaves of the width, `right` at the edge.
-fn spread(mut left: Toned, right: (Tone, String), width: usize) -> Toned {
+fn spread(left: Toned, right: (Tone, String), width: usize) -> Toned {
     let taken = fit::columns(&right.1) + 1;
     if taken + 12 > width {
-        return left;
+        return clipped(left, width);
     }
-    let mut room = width - taken;
-    for (_, text) in &mut left {
-        *text = fit::clip(text, room);
-        room -= fit::columns(text);
-    }
-    left.push((Tone::Plain, " ".repeat(room + 1)));
-    left.push(right);
-    left
+    let mut line = clipped(left, width - taken);
+    let gap = width - taken - toned_width(&line) + 1;
+    line.push((Tone::Plain, " ".repeat(gap)));
+    line.push(right);
+    line
 }
 
-fn agent_line(state: &State, agent: Option<&str>, folded: bool, width: usize) -> Toned {
-    let summary = state
-        .runs
-        .agents
-        .iter()
-        .flatten()
-        .find(|one| one.agent_id.as_deref() == agent);
-    let mut line = vec![(Tone::Plain, sign(folded).to_owned())];
-    match agent {
-        Some(agent) => line.push((Tone::Strong, visible(agent).into_owned())),
-        None => line.push((Tone::Strong, "teams and workflows".into())),
+/// A line in at most `width` columns, `…` where something is missing.
+fn clipped(mut line: Toned, width: usize) -> Toned {
+    if toned_width(&line) <= width {
+        return line;
     }
+    let mut room = width.saturating_sub(1);
+    for (_, text) in &mut line {
+        *text = fit::take(text, room).to_owned();
+        room -= fit::columns(text);
+    }
+    line.retain(|(_, text)| !text.is_empty());
+    line.push((Tone::Dim, "…".into()));
+    line
+}
+
+fn agent_line(
+    state: &State,
+    agent: Option<&str>,
+    folded: bool,
+    width: usize,
+    marker: &mut Marker,
+) -> Toned {
+    let summary = state.runs.agent(agent);
+    let id = agent.map_or("teams and workflows", fuzzy::looked_at);
     let name = summary.and_then(|summary| summary.name.as_deref());
-    if let Some(name) = name.filter(|name| Some(*name) != agent) {
-        line.push((Tone::Dim, format!("  {}", visible(name))));
+    let name = name.filter(|name| Some(*name) != agent);
+    let name = name.map(|name| visible(fuzzy::looked_at(name)));
+    let id = visible(id);
+    let mut line = vec![(Tone::Plain, sign(folded).to_owned())];
+    let words = fuzzy::Field::Words;
+    marker.mark(&mut line, Tone::Strong, words, &id, fit::columns(&id));
+    if let Some(name) = &name {
+        line.push((Tone::Plain, "  ".into()));
+        marker.mark(&mut line, Tone::Dim, words, name, fit::columns(name));
     }
     match summary {
         Some(summary) => {
@@ -185,20 +373,19 @@ fn agent_line(state: &State, agent: Option<&str>, folded: bool, width: usize) ->
     }
 }
 
-fn session_line(state: &State, session: &str, folded: bool, width: usize) -> Toned {
-    let info = state.runs.sessions.get(session);
-    let title = info.map_or(session, |info| info.title.as_str());
-    // A title may be a whole prompt: its first line says enough.
-    let first = title
-        .lines()
-        .find(|line| !line.trim().is_empty())
-        .unwrap_or(session)
-        .trim();
-    let line = vec![
-        (Tone::Plain, sign(folded).to_owned()),
-        (Tone::Plain, visible(fit::take(first, width)).into_owned()),
-    ];
-    match info {
+fn session_line(
+    state: &State,
+    session: &str,
+    folded: bool,
+    width: usize,
+    marker: &mut Marker,
+) -> Toned {
+    let title = state.runs.title(session);
+    let mut line = vec![(Tone::Plain, sign(folded).to_owned())];
+    let words = fuzzy::Field::Words;
+    let columns = fit::columns(&title).min(width.saturating_sub(2));
+    marker.mark(&mut line, Tone::Plain, words, &title, columns);
+    match state.runs.sessions.get(session) {
         Some(info) => spread(line, (Tone::Dim, fit::count(info.runs, "turn")), width),
         None => line,
     }
@@ -217,66 +404,4 @@ pub fn status_sign(status: &str) -> (&'static str, Tone) {
         "REGENERATED" => ("↻", Tone::Dim),
         _ => ("?", Tone::Warn),
     }
-}
-
-fn run_line(state: &State, run: &RunRow, width: usize) -> Toned {
-    let status = run.effective_status();
-    let damaged = matches!(run.data, RunData::Unreadable(_));
-    let (mut mark, mut tone) = status_sign(&status);
-    let mut word = match status.as_str() {
-        "" => "unknown".to_owned(),
-        status => visible(status).into_owned(),
-    };
-    if damaged {
-        (mark, tone) = ("!", Tone::Bad);
-        word = "damaged".into();
-    }
-    let answer = gate(&run.run_id, Some(run), &state.as_opening());
-    let opened = state
-        .opened
-        .as_ref()
-        .is_some_and(|open| open.row.run_id == run.run_id);
-    let opening = state
-        .opening
-        .as_ref()
-        .is_some_and(|open| open.run_id == run.run_id);
-    let foreign = matches!(&answer, Err(error) if error.kind() == crate::ErrorKind::Foreign);
-    let turn = run.turn().map_or("?".into(), |turn| turn.to_string());
-    let age = fit::age(state.now(), run.created_at);
-    let size = match (&answer, foreign) {
-        // A damaged reference may name a size that no disk holds.
-        (Ok(reference), _) if reference.size() >> 50 != 0 => "over 1 PB".into(),
-        (Ok(reference), _) => human_bytes(reference.size()),
-        (Err(_), true) => "foreign".into(),
-        (Err(error), _) if error.kind() == crate::ErrorKind::NoCheckpoint => "none".into(),
-        (Err(_), _) => "–".into(),
-    };
-    let quiet = if foreign { Tone::Dim } else { Tone::Plain };
-    let here = match (opened, opening) {
-        (_, true) => "…",
-        (true, _) => "●",
-        _ => " ",
-    };
-    let mut line = vec![
-        (tone, format!("{mark} ")),
-        (quiet, format!("{turn:>2} ")),
-        (
-            tone,
-            format!("{} ", fit::pad(&word, if width >= 34 { 11 } else { 9 })),
-        ),
-        (quiet, format!("{age:>4} ")),
-    ];
-    if width >= 32 {
-        line.push((quiet, format!("{size:>9} ")));
-    }
-    line.push((Tone::Accent, here.into()));
-    if state.runs.flat && width >= 44 {
-        let title = state.runs.sessions.get(&run.session_id);
-        let title = title.map_or(run.session_id.as_str(), |info| info.title.as_str());
-        let agent = run.agent_id.as_deref().map_or("no agent".into(), visible);
-        let whose = format!(" {agent} · {}", visible(title.lines().next().unwrap_or("")));
-        let used: usize = line.iter().map(|(_, text)| fit::columns(text)).sum();
-        line.push((Tone::Dim, fit::clip(&whose, width.saturating_sub(used))));
-    }
-    line
 }

@@ -58,6 +58,13 @@ impl Chain {
         }
     }
 
+    /// Whether `stage` has begun and is not through.
+    #[must_use]
+    pub fn is_at_work(&self, stage: Stage) -> bool {
+        let index = STAGES.iter().position(|one| *one == stage);
+        index.is_some_and(|index| matches!(self.steps[index], Step::Working(..)))
+    }
+
     /// Takes a report in.
     pub fn report(&mut self, progress: Progress, now: i64) {
         self.now = now;

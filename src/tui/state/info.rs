@@ -143,6 +143,12 @@ fn run(lines: &mut Vec<Toned>, state: &State, row: &RunRow) {
             ));
         }
     }
+    if let Some(warning) = super::warning(state, row) {
+        lines.push(field("retention", warning));
+        if let Some((tone, _)) = lines.last_mut().and_then(|line| line.last_mut()) {
+            *tone = Tone::Warn;
+        }
+    }
     if let Some(input) = row.input() {
         lines.push(field("input", shown(input)));
     }

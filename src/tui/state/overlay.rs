@@ -19,6 +19,8 @@ pub enum PromptKind {
     Fetch(String),
     /// Filter the runs as one types.
     FilterRuns,
+    /// Only runs made since.
+    Since,
     /// Filter the files as one types.
     FilterFiles,
     /// Search the content.

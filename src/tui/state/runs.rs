@@ -1,12 +1,16 @@
-//! The list of runs: what was read, and the rows it makes. Rows are made when something changes, not
-//! on each frame; folds, filters and the place of the cursor are kept by name across that.
+//! The list of runs: what was read, and what is asked of it. What is loaded stays as it was read while
+//! a filter narrows what is shown; `run_rows.rs` makes the rows of it.
 
 use std::collections::{HashMap, HashSet};
 
-use super::Failure;
-use crate::runs::{AgentSummary, Cursor, RunFilter, RunRow, SessionInfo};
+use super::counted::Counts;
+use super::run_rows::{Item, Node, Row};
+use super::{Failure, fuzzy};
+use crate::checkpoint::CheckpointRef;
+use crate::runs::{
+    AgentSummary, Cursor, Retention, RunFilter, RunOrder, RunPage, RunRow, SessionInfo,
+};
 use crate::text::visible;
-use crate::tui::fit;
 
 /// Agno's statuses.
 const KNOWN: [&str; 7] = [
@@ -19,128 +23,210 @@ const KNOWN: [&str; 7] = [
     "REGENERATED",
 ];
 
-/// What a row stands for, by name.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Node {
-    /// An agent; `None` for teams and workflows.
-    Agent(Option<String>),
-    /// A session of an agent.
-    Session(Option<String>, String),
-    /// A run.
-    Run(String),
-    /// The end of what is loaded.
-    More,
+/// In which order the list stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Newest first.
+    #[default]
+    Newest,
+    /// Oldest first.
+    Oldest,
+    /// The largest checkpoint of what is loaded first.
+    Largest,
 }
 
-/// What a row shows.
+impl Order {
+    /// The next one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        match self {
+            Self::Newest => Self::Oldest,
+            Self::Oldest => Self::Largest,
+            Self::Largest => Self::Newest,
+        }
+    }
+
+    /// How the database reads for it.
+    #[must_use]
+    pub fn read(self) -> RunOrder {
+        match self {
+            Self::Oldest => RunOrder::OldestFirst,
+            Self::Newest | Self::Largest => RunOrder::NewestFirst,
+        }
+    }
+}
+
+/// A time range: only runs made since.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Item {
-    /// An agent: its id, and whether it is folded.
-    Agent(Option<String>, bool),
-    /// A session: agent, id, and whether it is folded.
-    Session(Option<String>, String, bool),
-    /// A run: index in [`RunsPane::runs`].
-    Run(usize),
-    /// More can be read.
-    More,
-    /// A line below a run, which the cursor passes over.
-    Note(String),
+pub struct Since {
+    /// As typed.
+    pub text: String,
+    /// The epoch second that it means now.
+    pub at: i64,
 }
 
-/// One row.
+/// How the search of the whole database stands, for the text that is typed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Searched {
+    /// Nothing is asked.
+    #[default]
+    No,
+    /// It is at work.
+    Asked,
+    /// Everything was looked at.
+    Ended,
+    /// It goes on after this place.
+    More(Cursor),
+    /// It failed.
+    Failed(Failure),
+}
+
+/// What the text filter found in the database.
+#[derive(Clone, Debug, Default)]
+pub struct Search {
+    /// How it stands.
+    pub state: Searched,
+    /// Runs beyond what is loaded, in the list's order.
+    pub found: Vec<RunRow>,
+    /// Every run that it found for the text, loaded or not.
+    pub(super) ids: HashSet<String>,
+    /// What is folded while the filter is on.
+    pub(super) folded: HashSet<Node>,
+    /// What the cursor was put on by a person.
+    pub(super) origin: Option<Node>,
+    /// What the filter put the cursor on.
+    pub(super) put_on: Option<Node>,
+}
+
+/// A run that was marked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// How deep in the tree.
-    pub depth: usize,
-    /// What it shows.
-    pub item: Item,
+pub struct Marked {
+    /// Its id.
+    pub run_id: String,
+    /// When it was made, and which turn it was: the later one is the newer of two.
+    pub made: (Option<i64>, Option<i64>),
 }
 
-/// A refusal to be shown below its run.
-#[derive(Clone, Copy, Debug)]
-pub struct Inline<'a> {
-    /// The run.
-    pub run_id: &'a str,
-    /// The message.
-    pub message: &'a str,
+impl Marked {
+    /// A mark on `run`.
+    #[must_use]
+    pub fn of(run: &RunRow) -> Self {
+        Self {
+            run_id: run.run_id.clone(),
+            made: (run.created_at, run.run_index),
+        }
+    }
 }
 
 /// The pane.
 #[derive(Debug, Default)]
 pub struct RunsPane {
-    /// What was read, newest first.
+    /// What was read, in the order it was read.
     pub runs: Vec<RunRow>,
     /// The sessions they belong to.
     pub sessions: HashMap<String, SessionInfo>,
+    /// What retention does to them next.
+    pub retention: HashMap<String, Retention>,
     /// Every agent with its counts; `None` until they are there.
     pub agents: Option<Vec<AgentSummary>>,
     /// Where reading goes on.
     pub next: Option<Cursor>,
     /// Whether a first page has come.
     pub loaded: bool,
+    /// Whether more than that was read.
+    pub paged: bool,
     /// Why the list cannot be read.
     pub failure: Option<Failure>,
+    /// Why it could not be read on.
+    pub more_failure: Option<Failure>,
     /// What to know about how it was read.
     pub notices: Vec<String>,
-    /// Only runs that hold this text.
+    /// Only runs that this text is found in.
     pub text: String,
+    /// What the database knows of it.
+    pub search: Search,
     /// Only runs of this status.
     pub status: Option<String>,
-    /// Newest first, without agents and sessions above them.
+    /// Only runs made since.
+    pub since: Option<Since>,
+    /// Which come first.
+    pub order: Order,
+    /// Without agents and sessions above them.
     pub flat: bool,
     /// What is folded.
     pub folded: HashSet<Node>,
+    /// Marked runs, in the order they were marked.
+    pub marks: Vec<Marked>,
+    /// The newer and the older of two runs that are to be compared once the newer is open.
+    pub comparing: Option<(String, String)>,
+    /// What the runs compared so far changed.
+    pub counts: Counts,
     /// The rows.
     pub rows: Vec<Row>,
+    /// Runs that the filter lets through.
+    pub shown: usize,
+    /// Those of them that are beyond what is loaded.
+    pub shown_beyond: usize,
+    /// Columns that a turn's number takes.
+    pub turn_digits: usize,
     /// The row under the cursor.
     pub cursor: usize,
     /// The first row on the screen.
     pub top: usize,
+    /// What the cursor was on when reading on began by itself: it does so once for each place.
+    pub read_for: Option<Node>,
     /// Whether the rows are to be made anew.
     pub stale: bool,
     /// Whether the next list begins at its top: another filter made it.
     pub anew: bool,
     /// Whether the cursor was put on a first run.
-    settled: bool,
+    pub(super) settled: bool,
     /// What the cursor was on before the runs changed under the rows.
-    kept: Option<Node>,
+    pub(super) kept: Option<Node>,
+    /// Whether the cursor goes to the first run where that is gone.
+    pub(super) first_else: bool,
     /// The width and the refusal that the rows were made for.
-    made_for: (usize, Option<(String, String)>),
+    pub(super) made_for: (usize, Option<(String, String)>),
 }
 
 impl RunsPane {
-    /// Makes the list these runs.
-    pub fn replace(&mut self, runs: Vec<RunRow>) {
-        self.kept = self.node(self.cursor);
-        self.stale = true;
-        if std::mem::take(&mut self.anew) {
-            self.settled = false;
-            self.rows.clear();
-            self.kept = None;
-        }
-        self.runs = runs;
-    }
-
-    /// The filter, for the database.
+    /// The filter of what is loaded, for the database.
     #[must_use]
     pub fn filter(&self) -> RunFilter {
         RunFilter {
             statuses: self.status.iter().cloned().collect(),
-            text: (!self.text.is_empty()).then(|| self.text.clone()),
+            since: self.since.as_ref().map(|since| since.at),
+            order: self.order.read(),
             ..RunFilter::default()
         }
+    }
+
+    /// The same with the text, for the search of the whole database.
+    #[must_use]
+    pub fn search_filter(&self) -> RunFilter {
+        RunFilter {
+            text: Some(self.text.clone()),
+            ..self.filter()
+        }
+    }
+
+    /// Whether a text narrows the list.
+    #[must_use]
+    pub fn has_text(&self) -> bool {
+        !self.text.trim().is_empty()
     }
 
     /// Whether some runs are left out on request.
     #[must_use]
     pub fn is_filtered(&self) -> bool {
-        self.status.is_some() || !self.text.is_empty()
+        self.status.is_some() || self.since.is_some() || !self.text.is_empty()
     }
 
-    /// All runs there are, once the agents are counted and unless the list is filtered by text.
+    /// All runs there are of the status that is chosen, once the agents are counted; nobody counted
+    /// those of a time range.
     #[must_use]
     pub fn total(&self) -> Option<u64> {
-        if !self.text.is_empty() {
+        if self.since.is_some() {
             return None;
         }
         let count = |agent: &AgentSummary| match &self.status {
@@ -173,235 +259,230 @@ impl RunsPane {
         found
     }
 
-    /// The loaded run with this id.
+    /// The run that a row's index means: what is loaded, then what the search found beyond it.
     #[must_use]
-    pub fn run(&self, run_id: &str) -> Option<&RunRow> {
-        self.runs.iter().find(|run| run.run_id == run_id)
+    pub fn at(&self, index: usize) -> Option<&RunRow> {
+        match index.checked_sub(self.runs.len()) {
+            None => self.runs.get(index),
+            Some(beyond) => self.search.found.get(beyond),
+        }
     }
 
-    /// The name of the row at `index`; a note has none.
+    /// The run with this id, loaded or found.
     #[must_use]
-    pub fn node(&self, index: usize) -> Option<Node> {
-        Some(match &self.rows.get(index)?.item {
-            Item::Agent(agent, _) => Node::Agent(agent.clone()),
-            Item::Session(agent, session, _) => Node::Session(agent.clone(), session.clone()),
-            Item::Run(run) => Node::Run(self.runs.get(*run)?.run_id.clone()),
-            Item::More => Node::More,
-            Item::Note(_) => return None,
-        })
+    pub fn run(&self, run_id: &str) -> Option<&RunRow> {
+        let mut all = self.runs.iter().chain(&self.search.found);
+        all.find(|run| run.run_id == run_id)
     }
 
     /// The run under the cursor.
     #[must_use]
     pub fn selected(&self) -> Option<&RunRow> {
         match self.rows.get(self.cursor)?.item {
-            Item::Run(run) => self.runs.get(run),
+            Item::Run(run) => self.at(run),
             _ => None,
         }
     }
 
-    /// Puts runs where they belong, newest first, unless they are there already.
-    pub fn merge(&mut self, runs: Vec<RunRow>) {
-        self.kept = self.node(self.cursor);
+    /// A session's title on one line, safe to show, as long as any screen could need.
+    #[must_use]
+    pub fn title(&self, session: &str) -> String {
+        let title = self.sessions.get(session);
+        let title = title.map_or(session, |info| info.title.as_str());
+        // It may be a whole prompt: its first line says enough.
+        let first = title.lines().find(|line| !line.trim().is_empty());
+        visible(fuzzy::looked_at(first.unwrap_or(session).trim())).into_owned()
+    }
+
+    /// What is counted of an agent.
+    #[must_use]
+    pub fn agent(&self, agent: Option<&str>) -> Option<&AgentSummary> {
+        let mut all = self.agents.iter().flatten();
+        all.find(|one| one.agent_id.as_deref() == agent)
+    }
+
+    /// What retention does next to the run's session, where it takes this run's checkpoint.
+    #[must_use]
+    pub fn at_risk(&self, run: &RunRow) -> Option<&Retention> {
+        let retention = self.retention.get(&run.session_id);
+        retention.filter(|retention| retention.at_risk.contains(&run.run_id))
+    }
+
+    /// Whether the run is marked.
+    #[must_use]
+    pub fn is_marked(&self, run_id: &str) -> bool {
+        self.marks.iter().any(|mark| mark.run_id == run_id)
+    }
+
+    /// What is folded: while a text narrows the list, folds of its own, so that nothing that was found
+    /// is hidden.
+    #[must_use]
+    pub fn folds(&mut self) -> &mut HashSet<Node> {
+        if self.has_text() {
+            &mut self.search.folded
+        } else {
+            &mut self.folded
+        }
+    }
+
+    /// Another text to filter by. The cursor stays on its run while that is shown, and comes back to
+    /// it when it is shown again.
+    pub fn set_text(&mut self, text: &str) {
+        let now = self.node(self.cursor);
+        if self.search.put_on != now || self.search.origin.is_none() {
+            self.search.origin.clone_from(&now);
+        }
+        self.text = text.to_owned();
+        self.search.ids.clear();
+        self.search.folded.clear();
+        self.kept = self.search.origin.clone();
+        self.first_else = true;
         self.stale = true;
-        let mut known: HashSet<String> = self.runs.iter().map(|run| run.run_id.clone()).collect();
+        if self.has_text() {
+            return;
+        }
+        // A run that was chosen stays, though it was not loaded before.
+        let chosen = match &self.kept {
+            Some(Node::Run(chosen)) => {
+                let mut found = self.search.found.iter();
+                found.find(|run| run.run_id == *chosen).cloned()
+            }
+            _ => None,
+        };
+        self.search = Search::default();
+        if let Some(chosen) = chosen {
+            let kept = self.kept.take();
+            self.merge(vec![chosen]);
+            self.kept = kept;
+        }
+    }
+
+    /// Takes in the sessions of a page and what retention does to them.
+    fn learn(&mut self, page: &mut RunPage) {
+        for session in page.sessions.keys() {
+            self.retention.remove(session);
+        }
+        self.sessions.extend(page.sessions.drain());
+        self.retention.extend(page.retention.drain());
+    }
+
+    /// Makes the list this page.
+    pub fn replace(&mut self, mut page: RunPage) {
+        self.keep_place();
+        if std::mem::take(&mut self.anew) {
+            self.settled = false;
+            self.rows.clear();
+            self.kept = None;
+        }
+        self.next = page.next;
+        self.notices = std::mem::take(&mut page.notices);
+        self.paged = false;
+        self.read_for = None;
+        if self.search.found.is_empty() {
+            self.sessions.clear();
+            self.retention.clear();
+        }
+        self.learn(&mut page);
+        self.runs = page.runs;
+        self.found_beyond();
+    }
+
+    /// Adds a page at the end, without what is there already.
+    pub fn append(&mut self, mut page: RunPage) {
+        self.keep_place();
+        self.stay_above_the_end();
+        self.next = page.next;
+        self.paged = true;
+        self.learn(&mut page);
+        let mut known = ids(&self.runs);
+        let new = page.runs.into_iter();
+        self.runs
+            .extend(new.filter(|run| known.insert(run.run_id.clone())));
+        self.found_beyond();
+    }
+
+    /// Takes in a page of which the runs go where they belong.
+    pub fn take_in(&mut self, mut page: RunPage) {
+        self.learn(&mut page);
+        self.merge(page.runs);
+    }
+
+    /// Puts runs where they belong by their time, unless they are there already.
+    pub fn merge(&mut self, runs: Vec<RunRow>) {
+        self.keep_place();
+        let mut known = ids(&self.runs);
+        let oldest_first = self.order == Order::Oldest;
         for run in runs {
             if known.insert(run.run_id.clone()) {
                 let made = run.created_at;
-                let at = self.runs.partition_point(|other| other.created_at >= made);
+                let at = self.runs.partition_point(|other| match oldest_first {
+                    true => other.created_at <= made,
+                    false => other.created_at >= made,
+                });
                 self.runs.insert(at, run);
             }
         }
+        self.found_beyond();
     }
 
-    /// Adds runs at the end, unless they are there already.
-    pub fn append(&mut self, runs: Vec<RunRow>) {
-        self.kept = self.node(self.cursor);
-        self.stale = true;
-        let mut known: HashSet<String> = self.runs.iter().map(|run| run.run_id.clone()).collect();
-        self.runs.extend(
-            runs.into_iter()
-                .filter(|run| known.insert(run.run_id.clone())),
-        );
+    /// Takes in what the search of the database found, from its start or on from its end.
+    pub fn search_found(&mut self, mut page: RunPage, on: bool) {
+        self.keep_place();
+        // Not where another filter puts the cursor anyway.
+        self.first_else = true;
+        if on {
+            self.stay_above_the_end();
+        }
+        self.search.state = page.next.map_or(Searched::Ended, Searched::More);
+        self.learn(&mut page);
+        if !on {
+            self.search.found.clear();
+            self.search.ids.clear();
+        }
+        self.search.ids.extend(ids(&page.runs));
+        self.search.found.extend(page.runs);
+        self.found_beyond();
     }
 
-    /// Makes the rows anew where something changed: the runs, the folds, the width, the refusal.
-    pub fn refresh(&mut self, width: usize, inline: Option<Inline<'_>>) {
-        let key = inline.map(|inline| (inline.run_id.to_owned(), inline.message.to_owned()));
-        let made_for = (width, key);
-        if self.stale || made_for != self.made_for {
-            self.rebuild(width, inline);
-            self.stale = false;
-            self.made_for = made_for;
-        }
-    }
-
-    /// Makes the rows anew for a pane of `width` columns, with `inline` below its run, and keeps the
-    /// cursor on what it was on.
-    fn rebuild(&mut self, width: usize, inline: Option<Inline<'_>>) {
-        let before = self.kept.take().or_else(|| self.node(self.cursor));
-        // Before its first page the list may show agents already.
-        let first = !self.settled;
-        self.settled = !self.runs.is_empty();
-        self.rows.clear();
-        if self.flat {
-            self.rows.extend((0..self.runs.len()).map(|run| Row {
-                depth: 0,
-                item: Item::Run(run),
-            }));
-        } else {
-            self.grow();
-        }
-        if self.next.is_some() {
-            self.rows.push(Row {
-                depth: 0,
-                item: Item::More,
-            });
-        }
-        if let Some(inline) = inline {
-            self.place(inline, width);
-        }
-        self.cursor = match before.filter(|node| !first || matches!(node, Node::Run(_))) {
-            Some(node) => self.place_of(&node),
-            None => None,
-        }
-        .unwrap_or_else(|| {
-            let first_run = self
-                .rows
-                .iter()
-                .position(|row| matches!(row.item, Item::Run(_)));
-            let kept = self.cursor.min(self.rows.len().saturating_sub(1));
-            if first {
-                first_run.unwrap_or(kept)
-            } else {
-                kept
-            }
-        });
-        self.off_notes(false);
-    }
-
-    /// The tree: agents as their newest runs come, sessions likewise, runs newest first.
-    fn grow(&mut self) {
-        type Sessions<'a> = Vec<(&'a str, Vec<usize>)>;
-        let mut agents: Vec<(Option<&str>, Sessions<'_>)> = Vec::new();
-        let mut agent_at: HashMap<Option<&str>, usize> = HashMap::new();
-        let mut session_at: HashMap<(Option<&str>, &str), usize> = HashMap::new();
-        for (index, run) in self.runs.iter().enumerate() {
-            let agent = run.agent_id.as_deref();
-            let at = *agent_at.entry(agent).or_insert_with(|| {
-                agents.push((agent, Vec::new()));
-                agents.len() - 1
-            });
-            let sessions = &mut agents[at].1;
-            let session = run.session_id.as_str();
-            let at = *session_at.entry((agent, session)).or_insert_with(|| {
-                sessions.push((session, Vec::new()));
-                sessions.len() - 1
-            });
-            sessions[at].1.push(index);
-        }
-        if !self.is_filtered() {
-            for agent in self.agents.iter().flatten() {
-                let agent = agent.agent_id.as_deref();
-                if !agent_at.contains_key(&agent) {
-                    agents.push((agent, Vec::new()));
-                }
-            }
-        }
-        let mut rows = Vec::new();
-        for (agent, sessions) in agents {
-            let agent = agent.map(str::to_owned);
-            // An agent of which nothing is read yet stands folded: unfolding it reads.
-            let folded = sessions.is_empty() || self.folded.contains(&Node::Agent(agent.clone()));
-            rows.push(Row {
-                depth: 0,
-                item: Item::Agent(agent.clone(), folded),
-            });
-            for (session, runs) in sessions.into_iter().filter(|_| !folded) {
-                let node = Node::Session(agent.clone(), session.to_owned());
-                let folded = self.folded.contains(&node);
-                rows.push(Row {
-                    depth: 1,
-                    item: Item::Session(agent.clone(), session.to_owned(), folded),
-                });
-                rows.extend(runs.into_iter().filter(|_| !folded).map(|run| Row {
-                    depth: 2,
-                    item: Item::Run(run),
-                }));
-            }
-        }
-        self.rows = rows;
-    }
-
-    /// Puts a refusal below its run; above everything when its run is not in the list.
-    fn place(&mut self, inline: Inline<'_>, width: usize) {
-        let node = Node::Run(inline.run_id.to_owned());
-        let (at, depth) = match self.place_of(&node) {
-            Some(run) => (run + 1, self.rows[run].depth),
-            None => (0, 0),
-        };
-        let room = width.saturating_sub(depth * 2 + 4).max(8);
-        let id = visible(inline.run_id);
-        let lines = fit::wrap_around(&visible(inline.message), room, &id);
-        let lines = fit::at_most(lines, room, 6);
-        let notes = lines.into_iter().enumerate().map(|(index, line)| Row {
-            depth,
-            item: Item::Note(format!("  {} {line}", if index == 0 { "└" } else { " " })),
-        });
-        self.rows.splice(at..at, notes);
-    }
-
-    /// Where the row of `node` stands.
-    #[must_use]
-    pub fn place_of(&self, node: &Node) -> Option<usize> {
-        (0..self.rows.len()).find(|index| match (&self.rows[*index].item, node) {
-            (Item::Agent(agent, _), Node::Agent(wanted)) => agent == wanted,
-            (Item::Session(agent, session, _), Node::Session(of, wanted)) => {
-                agent == of && session == wanted
-            }
-            (Item::Run(run), Node::Run(wanted)) => {
-                self.runs.get(*run).is_some_and(|run| run.run_id == *wanted)
-            }
-            (Item::More, Node::More) => true,
-            _ => false,
-        })
-    }
-
-    /// Unfolds what hides a run and puts the cursor on it when the rows are made.
-    pub fn reveal(&mut self, run_id: &str) {
-        if let Some(run) = self.run(run_id) {
-            let agent = run.agent_id.clone();
-            let session = Node::Session(agent.clone(), run.session_id.clone());
-            self.folded.remove(&session);
-            self.folded.remove(&Node::Agent(agent));
-            self.kept = Some(Node::Run(run_id.to_owned()));
-            self.stale = true;
-        }
-    }
-
-    /// Moves the cursor off a note, backwards or forwards.
-    pub fn off_notes(&mut self, backwards: bool) {
-        let is_note = |index: usize| matches!(self.rows[index].item, Item::Note(_));
-        if self.rows.is_empty() || !is_note(self.cursor) {
+    /// Leaves of what was found only what is not loaded.
+    fn found_beyond(&mut self) {
+        if self.search.found.is_empty() {
             return;
         }
-        let before = (0..self.cursor).rev().find(|index| !is_note(*index));
-        let after = (self.cursor..self.rows.len()).find(|index| !is_note(*index));
-        let (first, second) = if backwards {
-            (before, after)
-        } else {
-            (after, before)
-        };
-        self.cursor = first.or(second).unwrap_or(0);
+        let mut known = ids(&self.runs);
+        let found = &mut self.search.found;
+        found.retain(|run| known.insert(run.run_id.clone()));
     }
 
-    /// The last row that belongs to the cursor's: its notes stay in view with it.
-    #[must_use]
-    pub fn cursor_end(&self) -> usize {
-        let notes = self.rows.iter().skip(self.cursor + 1);
-        self.cursor
-            + notes
-                .take_while(|row| matches!(row.item, Item::Note(_)))
-                .count()
+    /// Puts the cursor on the first run when the rows are made anew.
+    pub fn to_top(&mut self) {
+        self.kept = None;
+        self.rows.clear();
+        self.cursor = 0;
+        self.first_else = true;
     }
+
+    /// Where the cursor is on the list's end it stays on the row above, and does not go on with it.
+    fn stay_above_the_end(&mut self) {
+        if self.kept == Some(Node::More) {
+            let above = (0..self.cursor).rev();
+            self.kept = above.filter_map(|row| self.node(row)).next();
+            self.read_for.clone_from(&self.kept);
+        }
+    }
+
+    fn keep_place(&mut self) {
+        self.kept = self.kept.take().or_else(|| self.node(self.cursor));
+        self.stale = true;
+    }
+}
+
+fn ids(runs: &[RunRow]) -> HashSet<String> {
+    runs.iter().map(|run| run.run_id.clone()).collect()
+}
+
+/// The size of the run's checkpoint, for the order.
+pub(super) fn size(run: &RunRow) -> Option<u64> {
+    let reference = CheckpointRef::from_row(run.checkpoint()?);
+    reference.ok().map(|reference| reference.size())
 }

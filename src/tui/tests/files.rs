@@ -85,8 +85,8 @@ fn ticks_go_on_to_the_next_and_come_back_off() {
 fn marks_are_seen_and_dropped_first() {
     let mut app = files(160, 45);
     app.keys("g space");
-    assert!(row(&app, "▾◆workspace").contains("workspace"));
-    assert!(app.screen().contains("◆ 1"), "{}", app.screen());
+    assert!(row(&app, "▾*workspace").contains("workspace"));
+    assert!(app.screen().contains("* 1"), "{}", app.screen());
     // The first one drops what the bottom line says.
     app.keys("esc esc");
     assert!(app.state.files.marked.is_empty());

@@ -17,17 +17,17 @@ fn filters_as_one_types_and_the_newest_answer_counts() {
     assert!(
         matches!(&requests[1], Request::Page { filter, .. } if filter.text.as_deref() == Some("bi"))
     );
-    let newest = app.number(Slot::Page);
+    let newest = app.number(Slot::Search);
     let stale = RunPage {
         runs: runs(),
         ..RunPage::default()
     };
     app.send(Message::Answer(
         newest - 1,
-        Answer::Page(PageUse::Replace, Ok(stale)),
+        Answer::Page(PageUse::Found, Ok(stale)),
     ));
     assert_eq!(
-        app.state.awaited.get(&Slot::Page),
+        app.state.awaited.get(&Slot::Search),
         Some(&newest),
         "a late page is dropped"
     );
@@ -35,8 +35,8 @@ fn filters_as_one_types_and_the_newest_answer_counts() {
         runs: runs()[5..6].to_vec(),
         ..RunPage::default()
     };
-    app.answer(Slot::Page, Answer::Page(PageUse::Replace, Ok(found)));
-    assert!(app.screen().contains("1 found"), "{}", app.screen());
+    app.answer(Slot::Search, Answer::Page(PageUse::Found, Ok(found)));
+    assert!(app.screen().contains("1 of 7"), "{}", app.screen());
     app.keys("enter");
     assert_eq!(app.state.runs.text, "bi");
     app.keys("esc");

@@ -6,7 +6,7 @@ use super::world::App;
 use crate::ErrorKind;
 use crate::tui::message::{Answer, Slot, Written};
 use crate::tui::state::Failure;
-use crate::tui::theme::{Theme, Tone};
+use crate::tui::theme::{Depth, Theme, Tone};
 
 const SIZES: [(u16, u16); 4] = [(200, 60), (120, 35), (80, 24), (60, 16)];
 
@@ -156,7 +156,10 @@ fn colours_mean_something_and_are_never_needed() {
         assert!(!matches!(cell.fg, Color::White | Color::Black), "{cell:?}");
         assert_eq!(cell.bg, Color::Reset, "the terminal's own background");
     }
-    let plain = Theme { plain: true };
+    let plain = Theme {
+        depth: Depth::None,
+        ..Theme::default()
+    };
     for tone in [
         Tone::Added,
         Tone::Removed,

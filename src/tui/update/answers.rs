@@ -1,9 +1,8 @@
 //! Answers of jobs. Each slot waits for one number; an answer to any other came too late.
 
-use super::{acting, open, overlay, place, reopen, runs};
+use super::{acting, copy, open, overlay, place, reopen, run_pages};
 use crate::ErrorKind;
-use crate::runs::RunPage;
-use crate::text::{grouped, human_bytes, visible};
+use crate::text::{grouped, human_bytes};
 use crate::tui::action::Id;
 use crate::tui::fit;
 use crate::tui::message::{Answer, Effect, PageUse, Resolved, Slot, Written};
@@ -15,8 +14,8 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
     let slot = match &answer {
         Answer::Progress(progress) => return open::progress(state, number, *progress),
         Answer::Agents(_) => Slot::Agents,
-        Answer::Page(..) => Slot::Page,
         Answer::Opened(..) | Answer::Reopened(_) => Slot::Open,
+        Answer::Page(how, _) => how.slot(),
         Answer::Diff(_) => Slot::Diff,
         Answer::Patch(_) | Answer::File(_) => Slot::Content,
         Answer::Plan(_) | Answer::Restored(_) => Slot::Restore,
@@ -27,6 +26,7 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
         Answer::ToEdit(_) => Slot::Edit,
         Answer::Found(_) => Slot::Lookup,
         Answer::Resolved(_) | Answer::Turn(_) => Slot::Find,
+        Answer::Kept(_) => Slot::Keep,
         Answer::Crashed(slot) => *slot,
     };
     if state.awaited.get(&slot) != Some(&number) {
@@ -43,7 +43,7 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
             state.runs.stale = true;
         }
         Answer::Agents(Err(failure)) => state.report(Tone::Bad, failure.message),
-        Answer::Page(how, page) => take_page(state, how, page),
+        Answer::Page(how, page) => run_pages::take(state, how, page),
         Answer::Opened(Ok(run), _) => open::verified(state, out, number, *run),
         Answer::Opened(Err(failure), row) => open::refused(state, number, failure, row),
         Answer::Reopened(row) => reopen::reopened(state, out, number, *row),
@@ -90,54 +90,8 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
         },
         Answer::Turn(Ok(run_id)) => open::open(state, out, run_id),
         Answer::Turn(Err(failure)) => state.say(Tone::Warn, failure.message),
+        Answer::Kept(done) => copy::kept(state, done),
         Answer::Crashed(slot) => crashed(state, number, slot),
-    }
-}
-
-fn take_page(state: &mut State, how: PageUse, page: Result<RunPage, Failure>) {
-    let runs = &mut state.runs;
-    runs.stale = true;
-    let page = match page {
-        Ok(page) => page,
-        Err(failure) => {
-            runs.loaded = true;
-            // An empty pane says it itself.
-            let text =
-                (!runs.runs.is_empty()).then(|| format!("✖ the list: {}", with_hint(&failure)));
-            runs.failure = Some(failure);
-            if let Some(text) = text {
-                state.report(Tone::Bad, text);
-            }
-            return;
-        }
-    };
-    runs.failure = None;
-    runs.loaded = true;
-    match how {
-        PageUse::Replace => {
-            runs.next = page.next;
-            runs.sessions = page.sessions;
-            runs.replace(page.runs);
-            runs.notices = page.notices;
-        }
-        PageUse::Append => {
-            runs.next = page.next;
-            runs.sessions.extend(page.sessions);
-            runs.append(page.runs);
-        }
-        PageUse::Merge => {
-            runs.sessions.extend(page.sessions);
-            runs.merge(page.runs);
-        }
-    }
-    if how == PageUse::Replace
-        && let Some(notice) = runs
-            .notices
-            .first()
-            .map(|notice| visible(notice).into_owned())
-        && state.note.is_none()
-    {
-        state.report(Tone::Warn, format!("! {notice}"));
     }
 }
 
@@ -216,17 +170,10 @@ fn crashed(state: &mut State, number: u64, slot: Slot) {
         }
         Slot::Restore => restored(state, number, Err(failure)),
         Slot::Fetch => acting::fetched(state, number, Err(failure)),
-        Slot::Page => {
-            take_page(state, PageUse::Replace, Err(failure));
-        }
+        Slot::Page => run_pages::take(state, PageUse::Replace, Err(failure)),
+        Slot::Search => run_pages::take(state, PageUse::Found, Err(failure)),
         _ => failed(state, number, "a job", &failure),
     }
-}
-
-/// The list again, after the filter changed.
-pub(super) fn refilter(state: &mut State, out: &mut Vec<Effect>) {
-    state.runs.anew = true;
-    runs::reload(state, out, PageUse::Replace);
 }
 
 /// Whether an action is worth offering by name.

@@ -1,11 +1,12 @@
 //! `y`: a command line that shows a colleague what is shown here.
 
 use super::place::content_line;
+use super::request;
 use crate::review::BaseChoice;
 use crate::runs::Tables;
 use crate::text::visible;
-use crate::tui::message::Effect;
-use crate::tui::state::{Labels, Pane, State, View, split_line};
+use crate::tui::message::{Effect, Request};
+use crate::tui::state::{Failure, Labels, Pane, State, View, split_line};
 use crate::tui::theme::Tone;
 
 /// Copies the command, or says why it would not work.
@@ -26,6 +27,23 @@ pub(super) fn copy(state: &mut State, out: &mut Vec<Effect>) {
             Tone::Warn,
             format!("not copied: {what} holds characters that a shell would not take as they look"),
         ),
+    }
+}
+
+/// What the terminal does not take goes to a file, and the bottom line says where.
+pub(super) fn to_file(state: &mut State, out: &mut Vec<Effect>, text: String, why: &Failure) {
+    state.say(Tone::Warn, format!("{}; writing it to a file", why.message));
+    request(state, out, Request::Keep { text });
+}
+
+/// The file is there, or not.
+pub(super) fn kept(state: &mut State, done: Result<String, Failure>) {
+    match done {
+        Ok(path) => state.report(
+            Tone::Good,
+            format!("the clipboard is out of reach; the copy is in {path}"),
+        ),
+        Err(failure) => state.report(Tone::Bad, format!("✖ not copied: {}", failure.message)),
     }
 }
 

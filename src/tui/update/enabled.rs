@@ -91,6 +91,11 @@ pub fn why_not(state: &State, id: Id) -> Option<String> {
             .search
             .is_none()
             .then(|| format!("search in the content pane first ({})", key(Id::Find))),
+        Id::MarkRun => {
+            let none = state.runs.selected().is_none();
+            none.then(|| "move to a run first".into())
+        }
+        Id::Compare => super::compare::pair(state).err(),
         Id::StatusFilter => state
             .runs
             .statuses()

@@ -8,7 +8,7 @@ use super::{act, content, files, runs};
 use crate::tui::action::Id;
 use crate::tui::message::Effect;
 use crate::tui::overlays;
-use crate::tui::state::{Help, Item, Overlay, Pane, State};
+use crate::tui::state::{Help, Overlay, Pane, State};
 
 /// Lines that the wheel turns.
 const WHEEL: usize = 3;
@@ -76,7 +76,7 @@ fn click(state: &mut State, out: &mut Vec<Effect>, pane: Pane, at: Position, bod
             let Some(found) = state.runs.rows.get(row) else {
                 return;
             };
-            if matches!(found.item, Item::Note(_)) {
+            if found.item.is_passed_over() {
                 return;
             }
             let again = std::mem::replace(&mut state.runs.cursor, row) == row;

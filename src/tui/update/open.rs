@@ -22,6 +22,7 @@ pub(super) fn open(state: &mut State, out: &mut Vec<Effect>, run_id: String) {
     state.note = None;
     state.place = None;
     state.seek = None;
+    state.runs.comparing = None;
     state.current = Some(run_id.clone());
     let mut chain = Chain::begun(state.now_ms);
     if let Some(reference) = state.runs.run(&run_id).and_then(reference) {
@@ -42,12 +43,31 @@ fn reference(row: &RunRow) -> Option<CheckpointRef> {
     CheckpointRef::from_row(row.checkpoint()?).ok()
 }
 
+/// Whether it is said already that this stage is at work: somebody who listens hears of each stage
+/// once, and not of every percent.
+fn is_known(state: &State, progress: Progress) -> bool {
+    if progress.finished {
+        return false;
+    }
+    let opening = state.opening.as_ref();
+    let restoring = state.restoring.as_ref().and_then(|work| work.progress);
+    let comparing = state.opened.as_ref().and_then(|run| run.comparison.working);
+    opening.is_some_and(|opening| opening.chain.is_at_work(progress.stage))
+        || [restoring, comparing]
+            .into_iter()
+            .flatten()
+            .any(|known| known.stage == progress.stage)
+}
+
 /// How far a job is.
 pub(super) fn progress(state: &mut State, number: u64, progress: Progress) {
     let awaits = |slot| state.awaited.get(&slot) == Some(&number);
     let job = state.jobs.iter_mut().find(|job| job.number == number);
     if let Some(job) = job {
         job.progress = Some(progress);
+    }
+    if state.linear && is_known(state, progress) {
+        return;
     }
     if awaits(Slot::Open) {
         if let Some(opening) = &mut state.opening {
@@ -79,6 +99,7 @@ pub(super) fn verified(state: &mut State, out: &mut Vec<Effect>, number: u64, ru
     chain.sha256 = run.reference.sha256().to_owned();
     state.job_ended(number, Tone::Good, "verified");
     state.recent.forget(&run.row.run_id);
+    super::compare::choose_base(state, &run.row.run_id);
     let opened = Opened {
         handle: run.handle,
         row: run.row,
@@ -297,6 +318,8 @@ pub(super) fn compared(state: &mut State, answer: Result<(Box<Compared>, Arc<Fil
     opened.comparison.done = Some(Arc::clone(&compared));
     opened.comparison.failure = None;
     opened.tree = Arc::clone(&tree);
+    let counts = &mut state.runs.counts;
+    counts.note(&opened.row.run_id, &compared, &state.content.base);
     state.content.turn_page();
     // A later run's refusal keeps the bottom line.
     if first && state.refusal.is_none() {

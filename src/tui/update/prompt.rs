@@ -3,8 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::answers::refilter;
-use super::{acting, content, files, job_began, open, request, stop};
+use super::{acting, content, files, job_began, open, request, run_pages, stop};
 use crate::text::visible;
 use crate::tui::action::Id;
 use crate::tui::message::{Effect, Request, Slot};
@@ -52,18 +51,14 @@ pub(super) fn edited(state: &mut State, out: &mut Vec<Effect>, prompt: &mut Prom
     match prompt.kind {
         PromptKind::Restore => forget_plan(state, out, prompt),
         PromptKind::FilterRuns => {
-            let text = prompt.input.value();
-            if state.runs.text != text {
-                state.runs.text = text.to_owned();
-                refilter(state, out);
-            }
+            run_pages::typed(state, out, prompt.input.value());
         }
         PromptKind::FilterFiles => {
             state.files.text = prompt.input.value().to_owned();
             files::rebuild(state);
         }
         PromptKind::Search => content::search(state, prompt.input.value()),
-        PromptKind::OpenAs | PromptKind::Patch | PromptKind::Fetch(_) => {}
+        PromptKind::OpenAs | PromptKind::Patch | PromptKind::Fetch(_) | PromptKind::Since => {}
     }
 }
 
@@ -99,6 +94,12 @@ pub(super) fn accept(state: &mut State, out: &mut Vec<Effect>, mut prompt: Promp
             None => {}
         },
         PromptKind::OpenAs => open::open_as(state, out, &text),
+        PromptKind::Since => {
+            if let Err(failure) = run_pages::since(state, out, &text) {
+                prompt.failure = Some(failure);
+                again(state, prompt);
+            }
+        }
         PromptKind::Patch => {
             let Some((handle, diff)) = handles(state) else {
                 return;
@@ -172,10 +173,7 @@ fn again(state: &mut State, prompt: Prompt) {
 pub(super) fn cancel(state: &mut State, out: &mut Vec<Effect>, mut prompt: Prompt) {
     match prompt.kind {
         PromptKind::Restore => forget_plan(state, out, &mut prompt),
-        PromptKind::FilterRuns if !state.runs.text.is_empty() => {
-            state.runs.text.clear();
-            refilter(state, out);
-        }
+        PromptKind::FilterRuns => run_pages::typed(state, out, ""),
         PromptKind::FilterFiles if !state.files.text.is_empty() => {
             state.files.text.clear();
             files::rebuild(state);

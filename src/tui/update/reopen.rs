@@ -44,6 +44,7 @@ pub(super) fn reopened(state: &mut State, out: &mut Vec<Effect>, number: u64, ro
         return open::open(state, out, opening.run_id);
     };
     state.job_ended(number, Tone::Good, "opened again, verified before");
+    super::compare::choose_base(state, &opening.run_id);
     let compared = run.comparison.done.is_some() && run.comparison.choice == state.content.base;
     open::show(state, out, Opened { row, ..run });
     if compared {

@@ -1,23 +1,18 @@
 //! The Runs pane: moving, folding, filtering, and reading on where the list ends.
 
-use super::{in_view, open, request};
+use super::run_pages::{another_list, read_on, reads_on_by_itself};
+use super::{compare, in_view, open, request, run_pages};
 use crate::tui::action::Id;
-use crate::tui::message::{Effect, PageUse, Request, Slot};
-use crate::tui::state::{Inline, Item, Node, Pane, State};
+use crate::tui::message::{Effect, PageUse, Request};
+use crate::tui::state::{
+    Inline, Item, Marked, Node, Order, Overlay, Pane, Prompt, PromptKind, State,
+};
 use crate::tui::theme::Tone;
+
+pub(super) use run_pages::reload;
 
 /// Reading on begins this many rows before the end.
 const AHEAD: usize = 10;
-
-/// Reads the list, from its start or on from its end.
-pub(super) fn reload(state: &mut State, out: &mut Vec<Effect>, how: PageUse) {
-    let after = match how {
-        PageUse::Append => state.runs.next,
-        _ => None,
-    };
-    let filter = state.runs.filter();
-    request(state, out, Request::Page { filter, after, how });
-}
 
 /// Does what is meant for this pane.
 pub(super) fn act(state: &mut State, out: &mut Vec<Effect>, id: Id) {
@@ -52,11 +47,70 @@ pub(super) fn act(state: &mut State, out: &mut Vec<Effect>, id: Id) {
                     .map_or(0, |at| at + 1),
             };
             state.runs.status = statuses.get(next).cloned();
-            state.runs.anew = true;
-            reload(state, out, PageUse::Replace);
+            another_list(state, out);
         }
+        Id::Since => {
+            let now = state.runs.since.as_ref();
+            let now = now.map_or(String::new(), |since| since.text.clone());
+            state.overlay = Some(Overlay::Prompt(Prompt::new(PromptKind::Since, now)));
+        }
+        Id::Order => order(state, out),
+        Id::MarkRun => mark(state),
+        Id::Compare => compare::act(state, out),
         _ => {}
     }
+}
+
+/// `o`: the next order, from its top.
+fn order(state: &mut State, out: &mut Vec<Effect>) {
+    let before = state.runs.order;
+    let order = before.next();
+    state.runs.order = order;
+    if order.read() == before.read() {
+        // The same runs in another order.
+        state.runs.stale = true;
+        state.runs.to_top();
+    } else {
+        another_list(state, out);
+    }
+    let words = match order {
+        Order::Newest => "newest first",
+        Order::Oldest => "oldest first",
+        Order::Largest => "the largest checkpoints of what is loaded first",
+    };
+    state.say(Tone::Plain, words);
+}
+
+/// `space`: marks the run or unmarks it, and goes to the next line.
+fn mark(state: &mut State) {
+    let Some(mark) = state.runs.selected().map(Marked::of) else {
+        return;
+    };
+    let marks = &mut state.runs.marks;
+    match marks.iter().position(|one| one.run_id == mark.run_id) {
+        Some(at) => {
+            marks.remove(at);
+        }
+        None => marks.push(mark),
+    }
+    step(state, 1);
+}
+
+/// `esc` here: marks first, then every filter; whether there was any.
+pub(super) fn back(state: &mut State, out: &mut Vec<Effect>) -> bool {
+    if !state.runs.marks.is_empty() {
+        state.runs.marks.clear();
+        state.say(Tone::Dim, "nothing is marked any more");
+        return true;
+    }
+    if !state.runs.is_filtered() {
+        return false;
+    }
+    run_pages::typed(state, out, "");
+    if state.runs.status.take().is_some() | state.runs.since.take().is_some() {
+        reload(state, out, PageUse::Replace);
+    }
+    true
 }
 
 /// Moves the cursor over rows that can be chosen.
@@ -67,7 +121,7 @@ pub(super) fn step(state: &mut State, by: isize) {
         let mut at = runs.cursor;
         while let Some(next) = at.checked_add_signed(by).filter(|next| *next <= last) {
             at = next;
-            if !matches!(runs.rows[at].item, Item::Note(_)) {
+            if !runs.rows[at].item.is_passed_over() {
                 runs.cursor = at;
                 break;
             }
@@ -85,12 +139,12 @@ pub(super) fn enter(state: &mut State, out: &mut Vec<Effect>) {
     };
     match node {
         Node::Run(run_id) => open::open(state, out, run_id),
-        Node::More => reload(state, out, PageUse::Append),
+        Node::More => read_on(state, out),
         Node::Agent(_) | Node::Session(..) => {
             if is_folded(state) {
                 unfold(state, out);
             } else {
-                state.runs.folded.insert(node);
+                state.runs.folds().insert(node);
                 state.runs.stale = true;
             }
         }
@@ -114,7 +168,7 @@ fn unfold(state: &mut State, out: &mut Vec<Effect>) {
     if !is_folded(state) {
         return step(state, 1);
     }
-    if !state.runs.folded.remove(&node)
+    if !state.runs.folds().remove(&node)
         && let Node::Agent(agent) = node
     {
         // Nothing of it is read yet.
@@ -146,7 +200,7 @@ fn fold(state: &mut State) {
     };
     let folds = matches!(node, Node::Agent(_) | Node::Session(..));
     if folds && !is_folded(state) {
-        state.runs.folded.insert(node);
+        state.runs.folds().insert(node);
         state.runs.stale = true;
         return;
     }
@@ -181,12 +235,9 @@ pub(super) fn settle(state: &mut State, out: &mut Vec<Effect>) {
         runs.rows.len(),
     );
     let near_end = runs.cursor + AHEAD >= runs.rows.len() && runs.cursor > 0;
-    if runs.next.is_some()
-        && near_end
-        && runs.failure.is_none()
-        && runs.rows.len() > AHEAD
-        && !state.awaited.contains_key(&Slot::Page)
-    {
-        reload(state, out, PageUse::Append);
+    let here = runs.node(runs.cursor);
+    if near_end && runs.rows.len() > AHEAD && runs.read_for != here && reads_on_by_itself(state) {
+        state.runs.read_for = here;
+        read_on(state, out);
     }
 }

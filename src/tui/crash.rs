@@ -1,0 +1,196 @@
+//! When the interface itself stops by a defect: a report for whoever mends it, in a file of its own,
+//! with nothing in it of what was looked at.
+
+use std::backtrace::Backtrace;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::panic::PanicHookInfo;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use crate::text::{visible, visible_path};
+use crate::{Error, ErrorKind};
+
+/// Characters of the panic's message.
+const MESSAGE: usize = 300;
+/// Reports that are kept.
+const KEPT: usize = 10;
+const START: &str = "crash-";
+
+/// The last panic of the interface: where its report is, or why there is none.
+static LAST: Mutex<Option<Result<PathBuf, String>>> = Mutex::new(None);
+
+fn last() -> std::sync::MutexGuard<'static, Option<Result<PathBuf, String>>> {
+    LAST.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Writes the report of a panic; called by the panic hook, where its trace is still there.
+pub fn report(info: &PanicHookInfo<'_>) {
+    let text = text(info, &Backtrace::force_capture());
+    let written = match folder() {
+        Some(folder) => write(&folder, &text).inspect(|_| sweep(&folder)),
+        // Others' files are there too: nothing is removed.
+        None => write(&std::env::temp_dir(), &text),
+    };
+    *last() = Some(written.map_err(|error| crate::error::reason(&error)));
+}
+
+/// What is said about the last panic.
+#[must_use]
+pub fn error() -> Error {
+    let error = Error::new(
+        ErrorKind::Io,
+        "the interface stopped by a defect of afterrun",
+    );
+    match last().take() {
+        Some(Ok(path)) => error.hint(format!(
+            "a report for its makers, without anything you looked at, is in {}",
+            visible_path(&path)
+        )),
+        Some(Err(why)) => error.hint(format!("no report could be written: {why}")),
+        None => error,
+    }
+}
+
+fn text(info: &PanicHookInfo<'_>, trace: &Backtrace) -> String {
+    let place = info.location().map_or_else(
+        || "unknown".to_owned(),
+        |place| format!("{}:{}:{}", place.file(), place.line(), place.column()),
+    );
+    let payload = info.payload();
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let message = text.or_else(|| payload.downcast_ref::<&str>().copied());
+    let message = message.unwrap_or("no message");
+    let (width, height) = crossterm::terminal::size().unwrap_or_default();
+    let term = std::env::var("TERM").unwrap_or_default();
+    format!(
+        "afterrun {}\ntime      {}\nplace     {place}\nmessage   {}\nterminal  {width}x{height} {}\n\n{trace}\n",
+        env!("CARGO_PKG_VERSION"),
+        jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+        kept(message),
+        kept(&term),
+    )
+}
+
+/// As much of a message as is kept. What the standard library quotes of a text that was cut wrongly
+/// is somebody's row or file.
+fn kept(message: &str) -> String {
+    let quoted = ["is not a char boundary", "is out of bounds of `"]
+        .iter()
+        .filter_map(|words| message.find(words).map(|at| at + words.len()))
+        .min();
+    let message = quoted.map_or(message, |end| &message[..end]);
+    visible(message).chars().take(MESSAGE).collect()
+}
+
+/// `$XDG_STATE_HOME/afterrun`, else `~/.local/state/afterrun`, made where it can be.
+fn folder() -> Option<PathBuf> {
+    let absolute = |name: &str| {
+        let path = PathBuf::from(std::env::var_os(name)?);
+        path.is_absolute().then_some(path)
+    };
+    let state =
+        absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
+    let folder = state.join("afterrun");
+    let made = DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&folder);
+    made.ok().map(|()| folder)
+}
+
+/// Writes a new report into `folder`.
+fn write(folder: &Path, text: &str) -> std::io::Result<PathBuf> {
+    let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+    let path = folder.join(format!("{START}{time}-{}.txt", std::process::id()));
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&path)?;
+    file.write_all(text.as_bytes())?;
+    Ok(path)
+}
+
+/// Removes all but the newest reports; their names begin with their time.
+fn sweep(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    let report = |name: &str| name.starts_with(START) && name.ends_with(".txt");
+    let mut names: Vec<String> = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| report(name))
+        .collect();
+    names.sort();
+    let old = names.len().saturating_sub(KEPT);
+    for name in &names[..old] {
+        let _ = fs::remove_file(folder.join(name));
+    }
+}
+
+/// Panics when the key that a test names is pressed, so that the way out of a panic is walked too.
+#[cfg(debug_assertions)]
+pub fn rehearse(event: &crossterm::event::Event) {
+    use crossterm::event::{Event, KeyCode};
+    if let Event::Key(key) = event
+        && let KeyCode::Char(letter) = key.code
+        && std::env::var("AFTERRUN_PANIC_KEY").is_ok_and(|key| key == letter.to_string())
+    {
+        panic!("rehearsed\x1b[31m {}", "x".repeat(2 * MESSAGE));
+    }
+}
+
+/// Panics in the job that a test names by its slot.
+#[cfg(debug_assertions)]
+pub fn rehearse_job(slot: super::message::Slot) {
+    if std::env::var("AFTERRUN_PANIC_JOB").is_ok_and(|name| name == format!("{slot:?}")) {
+        panic!("rehearsed in a job");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_reports_stay() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("mine.txt"), "x").expect("written");
+        for day in 10..25 {
+            let name = format!("{START}202606{day}T000000Z-1.txt");
+            fs::write(folder.path().join(name), "x").expect("written");
+        }
+        let new = write(folder.path(), "text").expect("written");
+        sweep(folder.path());
+        let names: Vec<_> = fs::read_dir(folder.path())
+            .expect("listed")
+            .map(|entry| entry.expect("an entry").file_name())
+            .collect();
+        assert_eq!(names.len(), KEPT + 1);
+        assert!(new.exists() && folder.path().join("mine.txt").exists());
+        assert!(
+            !folder
+                .path()
+                .join(format!("{START}20260615T000000Z-1.txt"))
+                .exists()
+        );
+        assert!(
+            folder
+                .path()
+                .join(format!("{START}20260616T000000Z-1.txt"))
+                .exists()
+        );
+    }
+
+    #[test]
+    fn nothing_is_quoted() {
+        let cut =
+            "byte index 3 is not a char boundary; it is inside 'é' (bytes 2..4) of `secret é`";
+        assert_eq!(kept(cut), "byte index 3 is not a char boundary");
+        assert_eq!(kept(&"é\x1b".repeat(200)).chars().count(), MESSAGE);
+        assert!(kept("a\x1b[2J").starts_with("a\\x1b"));
+    }
+}

@@ -1,0 +1,175 @@
+//! What a screen reader is given: words, one pane, and the cursor on the row that is meant.
+
+use ratatui::Terminal;
+use ratatui::backend::{Backend as _, TestBackend};
+
+use super::world::App;
+use crate::ErrorKind;
+use crate::progress::{Progress, Stage};
+use crate::tui::message::{Answer, Slot};
+use crate::tui::state::Failure;
+use crate::tui::theme::{Depth, Theme, Tone, Toned};
+use crate::tui::{linear, view};
+
+fn listed() -> App {
+    let mut app = App::listed(80, 24);
+    app.state.linear = true;
+    app.keys("j k");
+    app
+}
+
+fn opened() -> App {
+    let mut app = App::opened(80, 24);
+    app.state.linear = true;
+    app
+}
+
+/// The screen, and what stands from the cursor on.
+fn heard(app: &App) -> (String, String) {
+    let (width, height) = app.state.size;
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a backend");
+    let theme = Theme {
+        depth: Depth::None,
+        words: true,
+        ..Theme::default()
+    };
+    terminal
+        .draw(|frame| view::draw(&app.state, theme, frame))
+        .expect("a frame");
+    let at = terminal
+        .backend_mut()
+        .get_cursor_position()
+        .expect("a cursor");
+    let buffer = terminal.backend().buffer();
+    let row = |from: u16, y: u16| {
+        let cells = (from..width).map(|x| buffer[(x, y)].symbol());
+        cells.collect::<String>().trim_end().to_owned()
+    };
+    let screen: Vec<String> = (0..height).map(|y| row(0, y)).collect();
+    (screen.join("\n"), row(at.x, at.y))
+}
+
+fn snapshot(name: &str, app: &App) {
+    let (screen, cursor) = heard(app);
+    insta::assert_snapshot!(name, format!("{screen}\n\ncursor: {cursor}"));
+    for sign in "│─╭╮╰╯├┤┴└✔✖▶◌‖⊘↻▾▸●▏".chars() {
+        assert!(!screen.contains(sign), "{sign}:\n{screen}");
+    }
+}
+
+#[test]
+fn panes_one_at_a_time() {
+    snapshot("linear_runs", &listed());
+    let mut app = opened();
+    app.keys("2");
+    snapshot("linear_files", &app);
+    app.keys("3");
+    snapshot("linear_diff", &app);
+    app.keys("i");
+    snapshot("linear_info", &app);
+}
+
+#[test]
+fn a_refusal() {
+    let mut app = listed();
+    app.keys("j j enter");
+    let message =
+        "Run run-refunds-2 is ERROR, not COMPLETED; only a completed turn commits a checkpoint";
+    let failure = Failure::new(ErrorKind::NotCompleted, message);
+    let row = app.state.runs.run("run-refunds-2").cloned().map(Box::new);
+    app.answer(Slot::Open, Answer::Opened(Err(failure), row));
+    snapshot("linear_refusal", &app);
+}
+
+#[test]
+fn overlays_have_no_frame_either() {
+    let mut app = opened();
+    for keys in ["?", ":", "r", "J", "/"] {
+        app.keys(keys);
+        let (screen, _) = heard(&app);
+        assert!(!screen.contains(['│', '─', '╭']), "{screen}");
+        app.keys("esc");
+    }
+    // The cursor stands where the next letter goes.
+    app.keys("1 /");
+    app.text("refunds");
+    app.keys("ctrl-u");
+    app.text("look");
+    let (screen, cursor) = heard(&app);
+    assert!(screen.contains("filter the runs /look"), "{screen}");
+    assert!(!cursor.contains("look"), "{cursor}");
+}
+
+#[test]
+fn the_cursor_follows_the_row() {
+    let mut app = listed();
+    let mut rows = vec![heard(&app).1];
+    for _ in 0..4 {
+        app.keys("j");
+        rows.push(heard(&app).1);
+    }
+    let mut different = rows.clone();
+    different.sort();
+    different.dedup();
+    assert_eq!(different.len(), rows.len(), "{rows:?}");
+    assert!(
+        rows.iter().any(|row| row.starts_with("unfolded ")),
+        "{rows:?}"
+    );
+    app.keys("g h");
+    assert!(
+        heard(&app).1.starts_with("folded engineer"),
+        "{}",
+        heard(&app).1
+    );
+}
+
+#[test]
+fn each_stage_is_said_once() {
+    let mut app = listed();
+    app.keys("enter");
+    let at = |app: &mut App, done, finished| {
+        let progress = Progress {
+            stage: Stage::Object,
+            done,
+            total: 12_156,
+            finished,
+        };
+        app.answer(Slot::Open, Answer::Progress(progress));
+        heard(app).0
+    };
+    let before = heard(&app).0;
+    let begun = at(&mut app, 100, false);
+    assert_ne!(begun, before);
+    assert_eq!(at(&mut app, 6_000, false), begun);
+    assert_ne!(at(&mut app, 12_156, true), begun);
+}
+
+#[test]
+fn what_somebody_wrote_is_not_said_otherwise() {
+    let line = |parts: &[(Tone, &str)]| {
+        let line: Toned = parts
+            .iter()
+            .map(|(tone, text)| (*tone, (*text).into()))
+            .collect();
+        let said = linear::in_words(line).into_iter();
+        said.map(|(_, text)| text).collect::<String>()
+    };
+    assert_eq!(line(&[(Tone::Plain, "✔ a → b")]), "✔ a → b");
+    assert_eq!(line(&[(Tone::Quoted, "\"→ b\"")]), "\"→ b\"");
+    assert_eq!(line(&[(Tone::Added, "+ x → +1")]), "added: x → +1");
+    assert_eq!(line(&[(Tone::Removed, "-")]), "deleted:");
+    assert_eq!(
+        line(&[(Tone::Added, "  +12"), (Tone::Removed, "  −3")]),
+        "  12 added  3 deleted"
+    );
+    assert_eq!(
+        line(&[(Tone::Changed, "M "), (Tone::Changed, "M x")]),
+        "modified M x"
+    );
+    assert_eq!(
+        line(&[(Tone::Busy, "▶ "), (Tone::Busy, "RUNNING")]),
+        "RUNNING"
+    );
+    assert_eq!(line(&[(Tone::Good, "✔ wrote a")]), "done wrote a");
+}
