@@ -242,7 +242,7 @@ fn only_marked_files_are_restored() {
     let mut terminal = start(&place, WIDE, &["open", id::STORY2, "README.md"]);
     terminal.wait_for("+ Edited by the engineer");
     terminal.keys("2 ");
-    terminal.wait_for("◆ 1");
+    terminal.wait_for("2 Files  * 1");
     terminal.keys("r");
     terminal.wait_for("Restore 1 marked to a new directory");
     terminal.keys("\x15out\r");
