@@ -54,6 +54,12 @@ pub fn place(
     Some((folder.join("afterrun/config.toml"), false))
 }
 
+/// Whether there is no such file, and no folder that could hold it.
+fn is_missing(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory)
+}
+
 impl ConfigFile {
     /// Reads the file at `path`; one that is not there is empty, unless it `must_exist`.
     ///
@@ -67,9 +73,7 @@ impl ConfigFile {
         };
         let file = match std::fs::File::open(path) {
             Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !must_exist => {
-                return Ok(Self::default());
-            }
+            Err(error) if !must_exist && is_missing(&error) => return Ok(Self::default()),
             Err(error) => return Err(failed(&reason(&error))),
         };
         let mut bytes = Vec::new();
