@@ -10,6 +10,7 @@ mod attributes;
 mod base;
 mod change;
 mod checkout;
+mod commit;
 mod compare;
 mod diff;
 mod id;
@@ -30,8 +31,8 @@ mod whole;
 mod worker;
 
 pub use model::{
-    Base, BaseChoice, Commit, Diff, FileChange, FilePatch, Hunk, Line, LineKind, Notice,
-    PatchOptions, Stash, Status,
+    Base, BaseChoice, Commit, CommitDiff, Diff, FileChange, FilePatch, Hunk, Line, LineKind,
+    Notice, Parent, PatchOptions, Stash, Status,
 };
 pub use open::Review;
 pub use process::{check_worker, init, use_worker};

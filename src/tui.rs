@@ -46,7 +46,7 @@ use driver::{Asked, Outside, Surface as _};
 use jobs::Jobs;
 use keymap::Keymap;
 use look::{Look, Manner};
-use state::{Labels, Place, State};
+use state::{Destination, Labels, State};
 use terminal::Screen;
 use theme::Tone;
 
@@ -68,7 +68,7 @@ pub struct Options {
     /// A run to open at once.
     pub open: Option<String>,
     /// Where in that run to go.
-    pub place: Option<Place>,
+    pub place: Option<Destination>,
     /// What to compare with.
     pub base: BaseChoice,
     /// What to say at the start, e.g. that the default store is used.

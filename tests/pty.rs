@@ -223,13 +223,13 @@ fn a_filter_narrows_the_list_while_one_types() {
     terminal.keys("/");
     terminal.wait_for("filter the runs");
     terminal.keys("amounts with");
-    terminal.wait_for("5 found");
+    terminal.wait_for("5 of 24");
     terminal.wait_gone("Look around");
     terminal.wait_for("Pantry: amounts with units");
     terminal.keys("\x1b");
     terminal.wait_for("Look around");
     terminal.keys("/nowhere");
-    terminal.wait_for("0 found");
+    terminal.wait_for("0 of 24");
     terminal.keys("\x1b");
     terminal.wait_for("Look around");
     quit(terminal, &place);

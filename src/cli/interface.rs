@@ -16,7 +16,7 @@ use crate::private::PrivateFolder;
 use crate::review::BaseChoice;
 use crate::text::visible_path;
 use crate::tui;
-use crate::tui::state::{Place, View};
+use crate::tui::state::{Destination, View};
 use crate::tui::theme::Choice;
 
 /// `afterrun` without a command.
@@ -48,7 +48,7 @@ pub(super) async fn at(context: &Context, args: OpenArgs) -> Result<()> {
         config,
         profile: None,
         run: Some(run),
-        place: Some(Place {
+        place: Some(Destination {
             path: args.path.map(OsStringExt::into_vec),
             line: args.line,
             view: args.view.map(|view| match view {
@@ -131,7 +131,7 @@ struct Start {
     config: ConfigFile,
     profile: Option<&'static str>,
     run: Option<String>,
-    place: Option<Place>,
+    place: Option<Destination>,
     base: BaseChoice,
 }
 

@@ -1,5 +1,6 @@
 //! Paths that differ, with what is needed to send them to a worker, and to another one after that.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::id::Id;
@@ -47,4 +48,11 @@ pub(crate) struct Comparison {
     pub changes: Vec<Change>,
     pub old_archive: Option<Arc<Archive>>,
     pub new_archive: Arc<Archive>,
+}
+
+impl Comparison {
+    /// The paths that were sent.
+    pub(crate) fn paths(&self) -> HashSet<&[u8]> {
+        self.changes.iter().map(|change| &change.path[..]).collect()
+    }
 }

@@ -99,7 +99,7 @@ fn ask(
         }
         other => return Err(unexpected(&other)),
     }
-    Ok((receive_deltas(worker, comparison)?, opaque))
+    Ok((receive_deltas(worker, &comparison.paths())?, opaque))
 }
 
 /// The list as far as it is known without libgit2: which paths differ, not how.
@@ -217,13 +217,8 @@ pub(crate) fn send_changes(
 /// The deltas, each about paths that were sent.
 pub(crate) fn receive_deltas(
     worker: &mut Worker,
-    comparison: &Comparison,
+    paths: &HashSet<&[u8]>,
 ) -> Result<Vec<WireDelta>> {
-    let paths: HashSet<&[u8]> = comparison
-        .changes
-        .iter()
-        .map(|change| &change.path[..])
-        .collect();
     let known = |path: &Option<Vec<u8>>| path.as_deref().is_none_or(|path| paths.contains(path));
     let mut deltas: Vec<WireDelta> = Vec::new();
     loop {
@@ -232,7 +227,7 @@ pub(crate) fn receive_deltas(
             Response::Done => break,
             other => return Err(unexpected(&other)),
         }
-        if deltas.len() > 2 * comparison.changes.len() {
+        if deltas.len() > 2 * paths.len() {
             return Err(lied());
         }
     }
@@ -248,7 +243,7 @@ pub(crate) fn receive_deltas(
     }
 }
 
-type Counts = HashMap<u32, (u32, u32, bool)>;
+pub(crate) type Counts = HashMap<u32, (u32, u32, bool)>;
 
 pub(crate) fn receive_counts(worker: &mut Worker, counts: &mut Counts) -> Result<()> {
     loop {
@@ -267,7 +262,7 @@ pub(crate) fn receive_counts(worker: &mut Worker, counts: &mut Counts) -> Result
 }
 
 /// Deltas in git's words; a deletion and an addition of one path are one type change.
-fn list(deltas: &[WireDelta], counts: &Counts, known: &Known<'_>) -> Vec<FileChange> {
+pub(crate) fn list(deltas: &[WireDelta], counts: &Counts, known: &Known<'_>) -> Vec<FileChange> {
     let mut files: Vec<FileChange> = Vec::with_capacity(deltas.len());
     let mut halves: HashMap<&[u8], (Option<usize>, Option<usize>)> = HashMap::new();
     for (number, delta) in deltas.iter().enumerate() {

@@ -233,6 +233,30 @@ pub struct Stash {
     pub subject: String,
 }
 
+/// A commit's first parent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Parent {
+    /// 40 hex digits.
+    Commit(String),
+    /// It is the first commit.
+    None,
+    /// Its objects are not in the checkout, which is shallow.
+    Missing(String),
+}
+
+/// What a commit changed against its first parent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitDiff {
+    /// That parent; nothing is listed when it is missing.
+    pub parent: Parent,
+    /// Changed files in path order, with their hunks.
+    pub files: Vec<(FileChange, FilePatch)>,
+    /// Files that are not listed.
+    pub more: u64,
+    /// Why hunks are missing, when some are.
+    pub cut: Option<String>,
+}
+
 /// A comparison's result.
 #[derive(Clone, Debug)]
 pub struct Diff {

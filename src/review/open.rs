@@ -193,6 +193,19 @@ impl Review {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Asks the session's worker; after a failure the next call starts from a fresh one.
+    pub(crate) fn in_session<T>(
+        &self,
+        ask: impl FnOnce(&mut Session, &Checkout) -> Result<T>,
+    ) -> Result<T> {
+        let mut session = self.session();
+        let answer = ask(&mut session, &self.checkout);
+        if answer.is_err() {
+            session.end();
+        }
+        answer
+    }
+
     /// Whether a commit can be the default base.
     fn has_commits(&self) -> bool {
         self.checkout.git.is_some() && (self.head.is_some() || self.checkout.pin.is_some())

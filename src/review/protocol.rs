@@ -13,6 +13,10 @@ use crate::error::{Error, ErrorKind, Result};
 pub(crate) const MAX_FRAME: usize = MAX_CONTENT as usize + (1 << 20);
 /// No blob of either side is larger.
 pub(crate) const MAX_CONTENT: u64 = 64 << 20;
+/// Paths of one commit that are compared with its parent's.
+pub(crate) const MAX_COMMIT_PATHS: usize = 2_000;
+/// Bytes of one commit's hunks that are sent.
+pub(crate) const MAX_COMMIT_HUNKS: usize = 1 << 20;
 /// Base trees hold no more entries.
 pub(crate) const MAX_TREE_ENTRIES: usize = 300_000;
 
@@ -25,6 +29,8 @@ pub(crate) enum Request {
     Tree { commit: Id },
     /// List commits reachable from one but not from the other, newest first.
     Log { from: Id, hide: Id, limit: u32 },
+    /// What a commit changed against its first parent; the comparison that is held stays.
+    Commit { commit: Id },
     /// Whether the blob holds CR LF.
     HasCrlf { blob: Id },
     /// Know this object of the checkout.
@@ -66,6 +72,13 @@ pub(crate) enum Response {
     TreeEntries(Vec<(Vec<u8>, u32, Id)>),
     /// Commits.
     Commits(Vec<Commit>),
+    /// A commit's first parent.
+    Parent(WireParent),
+    /// Paths that a commit changed, with the modes before and after, and how many more there are.
+    Differing {
+        paths: Vec<(Vec<u8>, u32, u32)>,
+        more: u64,
+    },
     /// A yes or no.
     Truth(bool),
     /// Changes whose old content cannot be read: index and why.
@@ -91,6 +104,15 @@ pub(crate) enum Failure {
     Limit,
     /// The request makes no sense now.
     Protocol,
+}
+
+/// A commit's first parent.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) enum WireParent {
+    Commit(Id),
+    Root,
+    /// Named, but not there.
+    Missing(Id),
 }
 
 /// One side of a change.

@@ -140,7 +140,7 @@ impl Session {
                 Response::Opaque(_) => {}
                 other => return Err(unexpected(&other)),
             }
-            diff::receive_deltas(worker, comparison)?;
+            diff::receive_deltas(worker, &comparison.paths())?;
             diff::receive_counts(worker, &mut Default::default())?;
             self.hold(comparison);
         }

@@ -1,6 +1,7 @@
 //! The review worker: libgit2 over an agent's objects, in a process that has nothing else and may
 //! be killed at any time. It reads requests from its input and answers on its output.
 
+mod commit;
 mod compared;
 mod folder;
 mod walk;
@@ -124,6 +125,7 @@ fn requests(mut input: impl Read, mut output: impl Write) -> Answer {
             Request::Open { .. } => failed(Failure::Protocol, "already open"),
             Request::Tree { commit } => tree(&odb, commit, &mut output),
             Request::Log { from, hide, limit } => log(&repository, from, hide, limit, &mut output),
+            Request::Commit { commit } => commit::commit(&repository, &odb, commit, &mut output),
             Request::HasCrlf { blob } => has_crlf(&odb, blob)
                 .and_then(|truth| Ok(send(&mut output, &Response::Truth(truth))?)),
             Request::Loose { kind, bytes } => {

@@ -154,6 +154,7 @@ fn hints(state: &State, width: usize) -> Toned {
         (Pane::Runs, _) => vec![Id::OpenRun, Id::Find, Id::Palette, Id::Restore],
         (Pane::Files, _) => vec![Id::ToContent, Id::ShowFiles, Id::Base, Id::Restore],
         (Pane::Content, View::Diff) => vec![Id::NextHunk, Id::NextFile, Id::Base, Id::Restore],
+        (Pane::Content, View::Info) => vec![Id::Follow, Id::ViewDiff, Id::Find, Id::Restore],
         (Pane::Content, _) => vec![Id::ViewDiff, Id::Find, Id::Restore],
     };
     if state.focus == Pane::Runs {

@@ -6,6 +6,8 @@ mod handle;
 mod keep;
 mod paths;
 mod ready;
+mod syntax;
+mod unfold;
 mod work;
 
 use std::collections::HashMap;

@@ -9,7 +9,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 
 use super::action::Id;
 use super::jobs::{DiffHandle, Handle};
-use super::state::{Failure, FileContent, FileTree, Patch};
+use super::state::{Detail, Failure, FileContent, FileTree, Patch, Runs};
 use crate::checkpoint::CheckpointRef;
 use crate::private::PrivateFolder;
 use crate::progress::Progress;
@@ -79,6 +79,8 @@ pub enum Slot {
     Diff,
     /// The file under the cursor.
     Content,
+    /// What a line of Info unfolds to.
+    Unfold,
     /// Planning and carrying out a restore.
     Restore,
     /// Writing a patch.
@@ -176,6 +178,13 @@ pub enum Request {
         /// Context and white space.
         options: PatchOptions,
     },
+    /// What a line of Info unfolds to.
+    Unfold {
+        /// The line's name.
+        name: String,
+        /// What it is.
+        what: Unfold,
+    },
     /// The content of one file.
     File {
         /// The run.
@@ -263,6 +272,25 @@ pub enum Request {
     },
 }
 
+/// What a line of Info holds.
+#[derive(Clone, Debug)]
+pub enum Unfold {
+    /// A run's row.
+    Row {
+        /// The run.
+        run_id: String,
+    },
+    /// What a commit changed.
+    Commit {
+        /// The run.
+        handle: Handle,
+        /// The comparison that named it.
+        diff: DiffHandle,
+        /// 40 hex digits.
+        id: String,
+    },
+}
+
 impl Request {
     /// Where it runs.
     #[must_use]
@@ -273,6 +301,7 @@ impl Request {
             Self::Page { how, .. } => how.slot(),
             Self::Diff { .. } => Slot::Diff,
             Self::Patch { .. } | Self::File { .. } => Slot::Content,
+            Self::Unfold { .. } => Slot::Unfold,
             Self::Restore { .. } => Slot::Restore,
             Self::WritePatch { .. } => Slot::Write,
             Self::Fetch { .. } => Slot::Fetch,
@@ -444,8 +473,12 @@ pub enum Answer {
     Diff(Result<(Box<Compared>, Arc<FileTree>), Failure>),
     /// To [`Request::Patch`].
     Patch(Result<Patch, Failure>),
-    /// To [`Request::File`].
+    /// To [`Request::File`]; of text, its colours follow.
     File(Result<FileContent, Failure>),
+    /// To [`Request::File`], last: the tones of the text's lines, as far as they are known.
+    Coloured(Vec<Runs>),
+    /// To [`Request::Unfold`], with the line's name.
+    Unfolded(String, Result<Detail, Failure>),
     /// To [`Request::Restore`], first.
     Plan(Result<Written, Failure>),
     /// To [`Request::Restore`], last.

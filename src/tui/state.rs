@@ -6,6 +6,7 @@ mod chain;
 mod content;
 mod counted;
 mod files;
+mod fold;
 pub mod fuzzy;
 mod info;
 mod lines;
@@ -13,26 +14,39 @@ mod overlay;
 mod place;
 mod recent;
 mod retention;
+mod rows;
 mod run_rows;
 mod runs;
+mod search;
+mod shown;
+mod sides;
+mod spot;
 mod tree;
+mod unfold;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 pub use chain::{Chain, STAGES, Step, time_left, toned_width};
-pub use content::{ContentPane, FileContent, Load, Patch, PatchRow, Search, View, Wanted};
+pub use content::{ContentPane, FileContent, Load, Patch, PatchRow, Runs, View, Wanted};
 pub use counted::{Counted, Counts};
 pub use files::{FileRow, FilesPane, Show};
-pub use info::info;
-pub use lines::{Lines, change_title, counts, lines, status_tone};
+pub use fold::{Block, Fold, Info, InfoLine};
+pub use info::{JSON, about, commit_name, info};
+pub use lines::{change_title, counts, lines, side_by_side, status_tone};
 pub use overlay::{Help, Overlay, Palette, PaletteItem, Prompt, PromptKind};
-pub use place::{Place, Seek, split_line};
+pub use place::{Destination, Seek, split_line};
 pub use recent::Recent;
 pub use retention::warning;
+pub use rows::{Piece, Place, Rows, row_end, slice};
 pub use run_rows::{Inline, Item, Node, Row};
 pub use runs::{Marked, Order, RunsPane, Search as RunSearch, Searched, Since};
+pub use search::{Hit, Search, Stamp};
+pub use shown::{Line, Lines};
+pub use sides::{SideRow, WIDTH as SIDES_WIDTH, beside};
+pub use spot::{Kept, Spot};
 pub use tree::{FileNode, FileTree, Marks, NodeKind, ROOT};
+pub use unfold::{CommitFile, CommitRows, Detail, Unfolding};
 
 use super::fit;
 use super::keymap::Keymap;
@@ -304,7 +318,7 @@ pub struct State {
     /// A run to open as soon as the interface stands.
     pub open_first: Option<String>,
     /// Where to go in the run that is opened next; gone once it is gone to.
-    pub place: Option<Place>,
+    pub place: Option<Destination>,
     /// The line to stand on in what is on its way.
     pub seek: Option<Seek>,
     /// The editor's command in words, or why there is none.

@@ -9,6 +9,7 @@ mod content;
 mod copy;
 mod enabled;
 mod files;
+mod info;
 mod mouse;
 mod open;
 mod overlay;
@@ -18,6 +19,7 @@ mod prompt;
 mod reopen;
 mod run_pages;
 mod runs;
+mod search;
 
 use crossterm::event::{KeyEvent, KeyEventKind};
 
@@ -317,6 +319,9 @@ fn settle(state: &mut State, out: &mut Vec<Effect>) {
 
 /// Shows `view`, and the content pane where it is not on the screen.
 pub(super) fn show(state: &mut State, view: View) {
+    if state.content.view != view {
+        state.content.left = 0;
+    }
     state.content.view = view;
     if state.areas().content.is_none() {
         state.focus = Pane::Content;

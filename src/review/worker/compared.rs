@@ -43,6 +43,7 @@ pub(super) fn compare<'repo>(
         let mut sides = Vec::with_capacity(2);
         for (side, is_old) in [(&change.old, true), (&change.new, false)] {
             let Some(side) = side else { continue };
+            let which = if is_old { "old" } else { "new" };
             let id = match &side.blob {
                 WireBlob::Content(index) => match contents.get(*index as usize) {
                     Some(id) => *id,
@@ -55,14 +56,14 @@ pub(super) fn compare<'repo>(
                         Ok((_, kind)) if kind != ObjectType::Blob => {
                             opaque.push((
                                 number,
-                                format!("its old content {id} is a {}", kind.str()),
+                                format!("its {which} content {id} is a {}", kind.str()),
                             ));
                         }
                         Ok((size, _)) if size as u64 > MAX_CONTENT => {
                             opaque.push((
                                 number,
                                 format!(
-                                    "its old content is too large to compare ({})",
+                                    "its {which} content is too large to compare ({})",
                                     crate::text::human_bytes(size as u64)
                                 ),
                             ));
@@ -71,19 +72,25 @@ pub(super) fn compare<'repo>(
                             if let Err(error) = odb.read(id) {
                                 opaque.push((
                                     number,
-                                    format!("its old content {id} is damaged: {}", error.message()),
+                                    format!(
+                                        "its {which} content {id} is damaged: {}",
+                                        error.message()
+                                    ),
                                 ));
                             }
                         }
                         Err(error) if error.code() == git2::ErrorCode::NotFound => {
                             opaque.push((
                                 number,
-                                format!("its old content {id} is not in the archive"),
+                                format!("its {which} content {id} is not in the archive"),
                             ));
                         }
                         Err(error) => opaque.push((
                             number,
-                            format!("its old content {id} cannot be read: {}", error.message()),
+                            format!(
+                                "its {which} content {id} cannot be read: {}",
+                                error.message()
+                            ),
                         )),
                     }
                     id
@@ -202,6 +209,11 @@ fn make_diff<'repo>(
 }
 
 impl<'repo> Compared<'repo> {
+    /// How many deltas it has.
+    pub(super) fn deltas(&self) -> u32 {
+        u32::try_from(self.diff.deltas().len()).unwrap_or(u32::MAX)
+    }
+
     fn with(&mut self, repository: &'repo Repository, options: PatchOptions) -> Answer {
         if options != self.options {
             self.diff = make_diff(repository, &self.old, &self.new, options, self.exact)?;

@@ -12,7 +12,9 @@ use crate::review::protocol::{Failure, MAX_CONTENT, MAX_TREE_ENTRIES, Response, 
 use crate::review::tree::join;
 
 const MAX_TREE: usize = 16 << 20;
-const MAX_COMMIT: usize = 1 << 20;
+pub(super) const MAX_COMMIT: usize = 1 << 20;
+/// The mode of a folder.
+pub(super) const TREE: u32 = 0o040_000;
 /// Trees nested deeper are refused.
 pub(super) const MAX_DEPTH: usize = 90;
 /// Commits looked at to find those since the pin.
@@ -67,27 +69,7 @@ pub(super) fn tree(odb: &Odb<'_>, commit: Id, output: &mut impl Write) -> Answer
                 format!("a tree is nested over {MAX_DEPTH} deep"),
             );
         }
-        let bytes = object(odb, oid(&id)?, ObjectType::Tree, MAX_TREE)?;
-        let mut names: HashSet<&[u8]> = HashSet::new();
-        let mut rest = &bytes[..];
-        while !rest.is_empty() {
-            let parsed = tree_entry(rest);
-            let Some((mode, name, id, left)) = parsed else {
-                return failed(
-                    Failure::Damaged,
-                    format!("tree {} is malformed", show_id(&id)),
-                );
-            };
-            rest = left;
-            if !is_path(name) || name.contains(&b'/') || !names.insert(name) {
-                return failed(
-                    Failure::Damaged,
-                    format!(
-                        "a tree holds the illegal name {}",
-                        crate::text::visible_bytes(name)
-                    ),
-                );
-            }
+        for (name, mode, id) in read_tree(odb, id)? {
             count += 1;
             if count > MAX_TREE_ENTRIES {
                 return failed(
@@ -95,19 +77,10 @@ pub(super) fn tree(odb: &Odb<'_>, commit: Id, output: &mut impl Write) -> Answer
                     format!("a tree holds over {MAX_TREE_ENTRIES} entries"),
                 );
             }
-            let path = join(&folder, name);
-            match mode & 0o170_000 {
-                0o040_000 => pending.push((path, id, depth + 1)),
-                0o120_000 => batch.push((path, 0o120_000, id)),
-                0o160_000 => batch.push((path, 0o160_000, id)),
-                _ => {
-                    let mode = if mode & 0o100 == 0 {
-                        0o100_644
-                    } else {
-                        0o100_755
-                    };
-                    batch.push((path, mode, id));
-                }
+            let path = join(&folder, &name);
+            match mode {
+                TREE => pending.push((path, id, depth + 1)),
+                _ => batch.push((path, mode, id)),
             }
             if batch.len() == BATCH {
                 let full = std::mem::replace(&mut batch, Vec::with_capacity(BATCH));
@@ -117,6 +90,41 @@ pub(super) fn tree(odb: &Odb<'_>, commit: Id, output: &mut impl Write) -> Answer
     }
     send(output, &Response::TreeEntries(batch))?;
     Ok(send(output, &Response::Done)?)
+}
+
+/// The entries of one tree: names that git allows, canonical modes, ids.
+pub(super) fn read_tree(odb: &Odb<'_>, id: Id) -> Answer<Vec<(Vec<u8>, u32, Id)>> {
+    let bytes = object(odb, oid(&id)?, ObjectType::Tree, MAX_TREE)?;
+    let mut names: HashSet<&[u8]> = HashSet::new();
+    let mut entries = Vec::new();
+    let mut rest = &bytes[..];
+    while !rest.is_empty() {
+        let Some((mode, name, entry, left)) = tree_entry(rest) else {
+            return failed(
+                Failure::Damaged,
+                format!("tree {} is malformed", show_id(&id)),
+            );
+        };
+        rest = left;
+        if !is_path(name) || name.contains(&b'/') || !names.insert(name) {
+            return failed(
+                Failure::Damaged,
+                format!(
+                    "a tree holds the illegal name {}",
+                    crate::text::visible_bytes(name)
+                ),
+            );
+        }
+        let mode = match mode & 0o170_000 {
+            TREE => TREE,
+            0o120_000 => 0o120_000,
+            0o160_000 => 0o160_000,
+            _ if mode & 0o100 == 0 => 0o100_644,
+            _ => 0o100_755,
+        };
+        entries.push((name.to_vec(), mode, entry));
+    }
+    Ok(entries)
 }
 
 /// `MODE NAME\0ID`: the first entry of a tree's bytes, and the rest.

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use super::handle::Live;
 use super::keep::keep;
-use super::{Context, DiffHandle, Handle, acting, paths, ready};
+use super::{Context, DiffHandle, Handle, acting, paths, ready, syntax, unfold};
 use crate::archive::{RestoreOptions, RestoreReport};
 use crate::checkpoint::CheckpointRef;
 use crate::progress::Watch;
@@ -16,8 +16,8 @@ use crate::review::{BaseChoice, Diff, FilePatch, PatchOptions};
 use crate::runs::{Named, Opening};
 use crate::text::{visible, visible_bytes, visible_path};
 use crate::tui::action::Id;
-use crate::tui::message::{Answer, Compared, Request, Resolved, Verified, Written};
-use crate::tui::state::{FileContent, FileTree, Marks, Patch};
+use crate::tui::message::{Answer, Compared, Request, Resolved, Unfold, Verified, Written};
+use crate::tui::state::{Detail, FileContent, FileTree, Marks, Patch};
 use crate::{Error, ErrorKind, Result};
 
 /// Runs to a page.
@@ -82,8 +82,10 @@ pub(super) async fn carry_out(context: Context, request: Request, agreed: onesho
                 .await
                 .map_err(Into::into),
         ),
-        Request::File { handle, path } => {
-            Answer::File(file(&handle, path).await.map_err(Into::into))
+        Request::File { handle, path } => file(&context, &handle, path).await,
+        Request::Unfold { name, what } => {
+            let detail = unfold(&context, what).await;
+            Answer::Unfolded(name, detail.map_err(Into::into))
         }
         Request::Restore {
             handle,
@@ -276,9 +278,44 @@ async fn patch(
     blocking(move || Ok(ready::rows(&diff, file, &hunks, options))).await
 }
 
-async fn file(handle: &Handle, path: Vec<u8>) -> Result<FileContent> {
-    let live = live(handle)?;
-    blocking(move || ready::content(&live.archive, &path)).await
+/// Answers the content at once, and the colours of a text when they are made.
+async fn file(context: &Context, handle: &Handle, path: Vec<u8>) -> Answer {
+    let read = match live(handle) {
+        Ok(live) => {
+            let path = path.clone();
+            blocking(move || ready::content(&live.archive, &path)).await
+        }
+        Err(error) => Err(error),
+    };
+    let (content, bytes) = match read {
+        Ok((content @ FileContent::Text(..), bytes)) => (content, bytes),
+        other => return Answer::File(other.map(|(content, _)| content).map_err(Into::into)),
+    };
+    context.answer(Answer::File(Ok(content)));
+    let watch = context.watch.clone();
+    let colours = blocking(move || Ok(syntax::colours(&path, &bytes, &watch))).await;
+    Answer::Coloured(colours.unwrap_or_default())
+}
+
+async fn unfold(context: &Context, what: Unfold) -> Result<Detail> {
+    match what {
+        Unfold::Row { run_id } => {
+            let row = context.runs.database().run(&run_id).await?;
+            let row = row
+                .ok_or_else(|| Error::new(ErrorKind::NotFound, "the row is not there any more"))?;
+            blocking(move || Ok(Detail::Json(unfold::row(&row)))).await
+        }
+        Unfold::Commit { handle, diff, id } => {
+            let (live, diff) = (live(&handle)?, diff_of(&diff)?);
+            // As for a file's hunks: one at a time, and a worker that has begun may finish.
+            let _turn = live.turn.lock().await;
+            context.watch.check()?;
+            let watch = Watch::new(context.closing.clone());
+            let review = live.review(&watch).await?;
+            let diff = review.commit_diff(&diff, &id, &watch).await?;
+            blocking(move || Ok(Detail::Commit(unfold::commit(&diff)))).await
+        }
+    }
 }
 
 /// Plans, waits for the answer, and carries out the plan that was shown: never another one.

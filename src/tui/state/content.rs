@@ -1,7 +1,12 @@
 //! The content pane: its views, what is loaded for them, and the places kept in each.
 
-use super::Failure;
+use super::search::Search;
+use super::sides::SideRow;
+use super::spot::Kept;
+use super::unfold::Unfolding;
+use super::{Failure, Place};
 use crate::review::{BaseChoice, LineKind, PatchOptions};
+use crate::tui::theme::Tone;
 
 /// What the pane shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -46,9 +51,14 @@ pub enum PatchRow {
         /// Safe text.
         text: String,
     },
+    /// Lines between two hunks that are the same on both sides, and not shown.
+    Gap(u64),
     /// Something said in words.
     Words(String),
 }
+
+/// The tones of a line: each counts from where the one before ends up to this many bytes.
+pub type Runs = Box<[(u32, Tone)]>;
 
 /// One file's changes, ready to be drawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -109,17 +119,6 @@ impl<T> Load<T> {
     }
 }
 
-/// A search in the content.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Search {
-    /// What is looked for, in lower case.
-    pub needle: String,
-    /// Lines that hold it.
-    pub hits: Vec<usize>,
-    /// Which of them was gone to.
-    pub at: usize,
-}
-
 /// The pane.
 #[derive(Debug)]
 pub struct ContentPane {
@@ -139,11 +138,32 @@ pub struct ContentPane {
     pub asked_patch: Option<Wanted>,
     /// The file asked for last.
     pub asked_file: Option<Wanted>,
-    /// First line on the screen, for each view.
-    pub tops: [usize; 4],
+    /// The tones of the file's lines, once they are known.
+    pub colours: Vec<Runs>,
+    /// The patch's rows beside each other.
+    pub sides: Vec<SideRow>,
+    /// Where the first row on the screen begins, for each view.
+    pub tops: [Place; 4],
     /// The hunk gone to last, and the top it was gone to with: near the end of the lines a hunk
     /// cannot stand at the top.
-    pub at_hunk: Option<(usize, usize)>,
+    pub at_hunk: Option<(Place, usize)>,
+    /// Which lines of the file stood on the screen last.
+    pub kept: Option<Kept>,
+    /// The file that a turn of the session was looked at in, what stood on the screen of it, and
+    /// the places, for the turn that is opened now.
+    pub mark: Option<(Vec<u8>, Option<Kept>, [Place; 4])>,
+    /// Whether other lines stand there now, so that the place is to be found anew.
+    pub place_anew: bool,
+    /// Whether the last lines shown were beside each other.
+    pub beside: bool,
+    /// Whether long lines are wrapped.
+    pub wrap: bool,
+    /// Whether old and new are to stand beside each other.
+    pub side_by_side: bool,
+    /// What is unfolded in Info, and where its cursor is.
+    pub info: Unfolding,
+    /// Counts what was loaded, so that a search knows when to look anew.
+    pub loaded: u64,
     /// Columns scrolled to the right.
     pub left: usize,
     /// Lines of context around a change.
@@ -152,6 +172,8 @@ pub struct ContentPane {
     pub ignore_whitespace: bool,
     /// The search.
     pub search: Option<Search>,
+    /// Where the pane stood, and Info's cursor, before what is being typed was searched for.
+    pub search_from: Option<(Place, usize)>,
 }
 
 impl Default for ContentPane {
@@ -165,25 +187,36 @@ impl Default for ContentPane {
             epoch: 0,
             asked_patch: None,
             asked_file: None,
-            tops: [0; 4],
+            colours: Vec::new(),
+            sides: Vec::new(),
+            tops: [Place::default(); 4],
             at_hunk: None,
+            kept: None,
+            mark: None,
+            place_anew: false,
+            beside: false,
+            wrap: false,
+            side_by_side: false,
+            info: Unfolding::default(),
+            loaded: 0,
             left: 0,
             context: 3,
             ignore_whitespace: false,
             search: None,
+            search_from: None,
         }
     }
 }
 
 impl ContentPane {
-    /// First line on the screen.
+    /// Where the first row on the screen begins.
     #[must_use]
-    pub fn top(&self) -> usize {
+    pub fn top(&self) -> Place {
         self.tops[self.view as usize]
     }
 
     /// Scrolls.
-    pub fn set_top(&mut self, top: usize) {
+    pub fn set_top(&mut self, top: Place) {
         self.tops[self.view as usize] = top;
     }
 
@@ -192,11 +225,21 @@ impl ContentPane {
     pub fn hunk_line(&self) -> usize {
         match self.at_hunk {
             Some((top, line)) if top == self.top() => line,
-            _ => self.top(),
+            _ => self.top().line,
         }
     }
 
-    /// Forgets what was loaded for another run or comparison; places are kept.
+    /// Another comparison is there: what it shows of the file is asked for, and stands until then.
+    pub fn turn_base(&mut self) {
+        self.epoch += 1;
+        self.asked_patch = None;
+        // The file itself is the same whatever it is compared with.
+        if let Some(Wanted::File(epoch, _)) = &mut self.asked_file {
+            *epoch = self.epoch;
+        }
+    }
+
+    /// Forgets what was loaded for another run; places are kept.
     pub fn turn_page(&mut self) {
         self.epoch += 1;
         self.patch = Load::default();
@@ -204,6 +247,9 @@ impl ContentPane {
         self.asked_patch = None;
         self.asked_file = None;
         self.at_hunk = None;
+        self.colours.clear();
+        self.sides.clear();
+        self.loaded += 1;
     }
 }
 

@@ -1,7 +1,9 @@
-//! The Info view: what is known of the run that the panes are about, from its row to its notices.
+//! The Info view: what is known of the run that the panes are about, from its row to its notices, in
+//! sections that fold. A commit, a stash and the row's JSON unfold to what a job makes of them.
 
-use super::lines::{both_sizes, failure_lines};
-use super::{Chain, STAGES, State, Step};
+use super::fold::{Block, Fold, Info, InfoLine};
+use super::lines::{both_sizes, failure_lines, said, wrapped};
+use super::{Chain, CommitRows, Detail, Opened, Pane, STAGES, State, Step};
 use crate::progress::Stage;
 use crate::runs::{RunData, RunRow, gate};
 use crate::text::{visible, visible_bytes};
@@ -13,8 +15,106 @@ const LISTED: usize = 500;
 /// Characters of a text that are shown.
 const SHOWN: usize = 2_000;
 
-fn heading(text: &str) -> Toned {
-    vec![(Tone::Accent, text.to_owned())]
+/// The name of the section that holds the row's JSON.
+pub const JSON: &str = "json";
+
+/// The name of a commit, or of a stash, which is one.
+#[must_use]
+pub fn commit_name(id: &str) -> String {
+    format!("commit {id}")
+}
+
+/// The view while it is being written.
+struct Sheet<'a> {
+    state: &'a State,
+    width: usize,
+    info: Info<'a>,
+    said: Vec<InfoLine>,
+    /// Whether the section that is being written is open.
+    open: bool,
+}
+
+impl<'a> Sheet<'a> {
+    fn new(state: &'a State) -> Self {
+        Self {
+            state,
+            width: usize::from(state.areas().body(Pane::Content).width),
+            info: Info::default(),
+            said: Vec::new(),
+            open: true,
+        }
+    }
+
+    /// Says a line in the open section.
+    fn push(&mut self, line: Toned) {
+        if self.open {
+            self.said.extend(
+                wrapped(line, self.width)
+                    .into_iter()
+                    .map(|line| InfoLine { line, fold: None }),
+            );
+        }
+    }
+
+    fn extend(&mut self, lines: impl IntoIterator<Item = Toned>) {
+        for line in lines {
+            self.push(line);
+        }
+    }
+
+    /// Says what can be unfolded; whether it is.
+    fn fold(&mut self, name: String, level: u8, at_first: bool, line: Toned) -> bool {
+        let open = self.state.content.info.is_open(&name, at_first);
+        let sign = if open { "▾ " } else { "▸ " };
+        let indent = " ".repeat(2 * usize::from(level));
+        let mut whole = vec![(Tone::Accent, format!("{indent}{sign}"))];
+        whole.extend(line);
+        let mut lines = wrapped(whole, self.width).into_iter();
+        self.said.push(InfoLine {
+            line: lines.next().unwrap_or_default(),
+            fold: Some(Fold { name, level, open }),
+        });
+        self.said
+            .extend(lines.map(|line| InfoLine { line, fold: None }));
+        open
+    }
+
+    /// Begins a section, after an empty line.
+    fn section(&mut self, name: &str, heading: &str, at_first: bool) -> bool {
+        if self.info.push_said(&mut self.said) {
+            self.said.push(InfoLine::default());
+        }
+        let heading = vec![(Tone::Accent, heading.to_owned())];
+        self.open = self.fold(name.to_owned(), 0, at_first, heading);
+        self.open
+    }
+
+    fn block(&mut self, block: Block<'a>) {
+        self.info.push_said(&mut self.said);
+        self.info.push(block);
+    }
+
+    fn done(mut self) -> Info<'a> {
+        self.info.push_said(&mut self.said);
+        self.info
+    }
+
+    /// What `name` unfolds to, or how far its loading is.
+    fn detail(&mut self, name: &str, indent: &str) -> Option<&'a Detail> {
+        let load = self.state.content.info.details.get(name);
+        if let Some(failure) = load.and_then(|load| load.failure.as_ref()) {
+            self.push(vec![
+                (Tone::Bad, format!("{indent}✖ ")),
+                (Tone::Plain, failure.message.clone()),
+            ]);
+            return None;
+        }
+        let value = load.and_then(|load| load.value.as_ref());
+        if value.is_none() {
+            self.push(said(format!("{indent}Reading…")));
+        }
+        value
+    }
 }
 
 /// The start of a text from outside, safe to show; a row may hold megabytes of it.
@@ -35,32 +135,54 @@ fn field(name: &str, value: impl Into<String>) -> Toned {
 
 /// The lines of the view.
 #[must_use]
-pub fn info(state: &State) -> Vec<Toned> {
-    let mut lines = Vec::new();
+pub fn info(state: &State) -> Info<'_> {
+    let mut sheet = Sheet::new(state);
     if let Some(refusal) = &state.refusal {
-        lines.extend(failure_lines(&refusal.failure));
-        lines.push(Vec::new());
+        sheet.extend(failure_lines(&refusal.failure));
         if let Some(row) = &refusal.row {
-            run(&mut lines, state, row);
+            run(&mut sheet, row);
         }
-        chain(&mut lines, &refusal.chain);
-        return lines;
+        chain(&mut sheet, &refusal.chain);
+        if refusal.row.is_some() {
+            json(&mut sheet);
+        }
+        return sheet.done();
     }
     let Some(opened) = &state.opened else {
         match state.runs.selected() {
             Some(row) => {
-                run(&mut lines, state, row);
+                run(&mut sheet, row);
                 if let Err(error) = gate(&row.run_id, Some(row), &state.as_opening()) {
-                    lines.extend(failure_lines(&error.into()));
+                    sheet.open = true;
+                    sheet.push(Vec::new());
+                    sheet.extend(failure_lines(&error.into()));
                 }
+                json(&mut sheet);
             }
-            None => lines.push(vec![(Tone::Dim, "Choose a run.".into())]),
+            None => sheet.push(said("Choose a run.")),
         }
-        return lines;
+        return sheet.done();
     };
-    run(&mut lines, state, &opened.row);
-    chain(&mut lines, &opened.chain);
-    lines.push(heading("Archive"));
+    run(&mut sheet, &opened.row);
+    chain(&mut sheet, &opened.chain);
+    archive(&mut sheet, opened);
+    comparison(&mut sheet, opened);
+    json(&mut sheet);
+    sheet.done()
+}
+
+/// The run whose row the view is about.
+#[must_use]
+pub fn about(state: &State) -> Option<&str> {
+    match (&state.refusal, &state.opened) {
+        (Some(refusal), _) => Some(&refusal.run_id),
+        (None, Some(opened)) => Some(&opened.row.run_id),
+        (None, None) => state.runs.selected().map(|row| row.run_id.as_str()),
+    }
+}
+
+fn archive(lines: &mut Sheet<'_>, opened: &Opened) {
+    lines.section("archive", "Archive", true);
     lines.push(field("sha256", opened.reference.sha256()));
     let form = if opened.gzipped {
         "gzipped tar"
@@ -90,9 +212,36 @@ pub fn info(state: &State) -> Vec<Toned> {
         ]);
     }
     lines.push(field("state", opened.state.clone()));
-    lines.push(Vec::new());
-    comparison(&mut lines, state);
-    lines
+}
+
+/// The row's JSON, folded at first.
+fn json(lines: &mut Sheet<'_>) {
+    if lines.section(JSON, "Row as JSON", false)
+        && let Some(Detail::Json(made)) = lines.detail(JSON, "  ")
+    {
+        lines.block(Block::Made(made));
+    }
+}
+
+/// What a commit changed, file by file.
+fn commit<'a>(lines: &mut Sheet<'a>, id: &str, rows: &'a CommitRows) {
+    lines.push(vec![
+        (Tone::Plain, "    ".into()),
+        (Tone::Dim, rows.heading.clone()),
+    ]);
+    for (index, file) in rows.files.iter().enumerate() {
+        let mut line = vec![
+            (file.letter.0, format!("{} ", file.letter.1)),
+            (Tone::Strong, file.title.clone()),
+        ];
+        line.extend(file.counts.iter().cloned());
+        if lines.fold(format!("file {id} {index}"), 2, true, line) {
+            lines.block(Block::Rows(&file.rows, file.digits));
+        }
+    }
+    if let Some(cut) = &rows.cut {
+        lines.push(said(format!("    … {cut}")));
+    }
 }
 
 fn entries(count: u64) -> String {
@@ -102,8 +251,9 @@ fn entries(count: u64) -> String {
     }
 }
 
-fn run(lines: &mut Vec<Toned>, state: &State, row: &RunRow) {
-    lines.push(heading("Run"));
+fn run(lines: &mut Sheet<'_>, row: &RunRow) {
+    let state = lines.state;
+    lines.section("run", "Run", true);
     lines.push(field("run", shown(&row.run_id)));
     if let Some(turn) = row.turn() {
         lines.push(field("turn", turn.to_string()));
@@ -144,10 +294,9 @@ fn run(lines: &mut Vec<Toned>, state: &State, row: &RunRow) {
         }
     }
     if let Some(warning) = super::warning(state, row) {
-        lines.push(field("retention", warning));
-        if let Some((tone, _)) = lines.last_mut().and_then(|line| line.last_mut()) {
-            *tone = Tone::Warn;
-        }
+        let mut line = field("retention", warning);
+        line[1].0 = Tone::Warn;
+        lines.push(line);
     }
     if let Some(input) = row.input() {
         lines.push(field("input", shown(input)));
@@ -165,11 +314,10 @@ fn run(lines: &mut Vec<Toned>, state: &State, row: &RunRow) {
         }
         lines.push(field("pin", shown(&pin.commit)));
     }
-    lines.push(Vec::new());
 }
 
-fn chain(lines: &mut Vec<Toned>, chain: &Chain) {
-    lines.push(heading("Proof"));
+fn chain(lines: &mut Sheet<'_>, chain: &Chain) {
+    lines.section("proof", "Proof", true);
     for (stage, step) in STAGES.iter().zip(&chain.steps) {
         let what = match stage {
             Stage::Row => "the run's row was read",
@@ -194,20 +342,31 @@ fn chain(lines: &mut Vec<Toned>, chain: &Chain) {
             (Tone::Plain, format!("{what}{asked}")),
         ]);
     }
-    lines.push(Vec::new());
+    if chain
+        .steps
+        .iter()
+        .all(|step| matches!(step, Step::Passed(_)))
+    {
+        let age = fit::age(lines.state.now(), Some(chain.now.div_euclid(1000)));
+        lines.push(vec![(
+            Tone::Dim,
+            format!(
+                "  verified {age} ago; its bytes are held since, whatever becomes of the store"
+            ),
+        )]);
+    }
 }
 
-fn comparison(lines: &mut Vec<Toned>, state: &State) {
-    let Some(opened) = &state.opened else { return };
+fn comparison<'a>(lines: &mut Sheet<'a>, opened: &'a Opened) {
+    let now = lines.state.now();
     if let Some(failure) = &opened.comparison.failure {
-        lines.push(heading("Comparison"));
+        lines.section("comparison", "Comparison", true);
         lines.extend(failure_lines(failure));
-        lines.push(Vec::new());
     }
-    let Some(compared) = state.compared() else {
+    let Some(compared) = opened.comparison.done.as_deref() else {
         return;
     };
-    lines.push(heading("Compared"));
+    lines.section("compared", "Compared", true);
     lines.push(field("base", compared.base.clone()));
     lines.push(field("folder", visible_bytes(&compared.root)));
     for (name, commit) in [("pin", &compared.pin), ("head", &compared.head)] {
@@ -221,41 +380,24 @@ fn comparison(lines: &mut Vec<Toned>, state: &State) {
         fit::count(compared.files.len() as u64, "file"),
     ));
     lines.push(field("ignored", fit::count(compared.ignored, "file")));
-    lines.push(Vec::new());
-    lines.push(heading(&format!(
-        "Commits since the pin: {}",
-        compared.commits.len()
-    )));
-    for commit in compared.commits.iter().take(LISTED) {
-        lines.push(vec![
-            (
-                Tone::Warn,
-                format!("  {} ", commit.id.get(..7).unwrap_or(&commit.id)),
-            ),
-            (Tone::Plain, visible(&commit.subject).into_owned()),
-            (
-                Tone::Dim,
-                format!(
-                    "  {}, {} ago",
-                    visible(&commit.author),
-                    fit::age(state.now(), Some(commit.time))
-                ),
-            ),
-        ]);
+    let commits = format!("Commits since the pin: {}", compared.commits.len());
+    if lines.section("commits", &commits, true) {
+        for one in compared.commits.iter().take(LISTED) {
+            let age = fit::age(now, Some(one.time));
+            let about = format!("  {}, {age} ago", visible(&one.author));
+            history(lines, &one.id, &one.subject, Some(about));
+        }
+        more(lines, compared.commits.len());
     }
-    more(lines, compared.commits.len());
-    lines.push(heading(&format!("Stashes: {}", compared.stashes.len())));
-    for stash in compared.stashes.iter().take(LISTED) {
-        lines.push(vec![
-            (
-                Tone::Warn,
-                format!("  {} ", stash.id.get(..7).unwrap_or(&stash.id)),
-            ),
-            (Tone::Plain, visible(&stash.subject).into_owned()),
-        ]);
+    let stashes = format!("Stashes: {}", compared.stashes.len());
+    if lines.section("stashes", &stashes, true) {
+        for stash in compared.stashes.iter().take(LISTED) {
+            history(lines, &stash.id, &stash.subject, None);
+        }
+        more(lines, compared.stashes.len());
     }
-    more(lines, compared.stashes.len());
-    lines.push(heading(&format!("Notices: {}", compared.notices.len())));
+    let notices = format!("Notices: {}", compared.notices.len());
+    lines.section("notices", &notices, true);
     for notice in compared.notices.iter().take(LISTED) {
         let mut line = vec![(Tone::Warn, format!("  ! {} ", notice.tag))];
         if let Some(path) = &notice.path {
@@ -267,10 +409,24 @@ fn comparison(lines: &mut Vec<Toned>, state: &State) {
     more(lines, compared.notices.len());
 }
 
+/// A commit or a stash, and what it changed when it is unfolded.
+fn history(lines: &mut Sheet<'_>, id: &str, subject: &str, about: Option<String>) {
+    let mut line = vec![
+        (Tone::Warn, format!("{} ", id.get(..7).unwrap_or(id))),
+        (Tone::Plain, visible(subject).into_owned()),
+    ];
+    line.extend(about.map(|about| (Tone::Dim, about)));
+    let name = commit_name(id);
+    if lines.fold(name.clone(), 1, false, line)
+        && let Some(Detail::Commit(rows)) = lines.detail(&name, "    ")
+    {
+        commit(lines, id, rows);
+    }
+}
+
 /// Says how many are not listed.
-fn more(lines: &mut Vec<Toned>, all: usize) {
+fn more(lines: &mut Sheet<'_>, all: usize) {
     if all > LISTED {
-        let text = format!("  … and {} more", all - LISTED);
-        lines.push(vec![(Tone::Dim, text)]);
+        lines.push(said(format!("  … and {} more", all - LISTED)));
     }
 }

@@ -1,154 +1,20 @@
-//! The lines that the content pane comes to. A line is text in tones, so that search, scrolling and
-//! drawing all mean the same lines. Words are wrapped to the pane; lines that somebody wrote are not.
+//! Which lines the content pane comes to, for each of its views and for what stands in their place.
+//! Words are wrapped to the pane here; lines that somebody wrote are left as they are.
 
 use std::fmt::Write as _;
 
 use super::{
-    ContentPane, Failure, FileContent, FileTree, NodeKind, Pane, Patch, PatchRow, State, View,
-    info, toned_width,
+    ContentPane, Failure, FileContent, FileTree, Lines, NodeKind, Pane, State, View, info,
+    toned_width,
 };
-use crate::review::{FileChange, LineKind, Status};
+use crate::review::{FileChange, Status};
 use crate::text::{grouped, human_bytes, visible_bytes};
 use crate::tui::fit;
 use crate::tui::message::Compared;
 use crate::tui::theme::{Tone, Toned};
 
-/// The lines of the pane, borrowed where they are long.
-pub enum Lines<'a> {
-    /// A patch.
-    Patch(&'a Patch),
-    /// Text.
-    Text(&'a [String], bool),
-    /// Bytes.
-    Hex(&'a [u8], bool),
-    /// The whole diff as a list of files, under a heading and above a hint.
-    Summary(&'a Compared, String, Vec<String>),
-    /// Made for this once.
-    Made(Vec<Toned>),
-}
-
-const HEX_WIDTH: usize = 16;
-
-impl Lines<'_> {
-    /// How many.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Patch(patch) => patch.rows.len() + 1,
-            Self::Text(lines, more) => lines.len() + usize::from(*more),
-            Self::Hex(bytes, more) => bytes.len().div_ceil(HEX_WIDTH) + usize::from(*more),
-            Self::Summary(compared, _, hint) => compared.files.len() + 2 + hint.len(),
-            Self::Made(lines) => lines.len(),
-        }
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The line at `index`.
-    #[must_use]
-    pub fn line(&self, index: usize) -> Toned {
-        const CUT: &str = "… only the first 1 MiB is shown; `afterrun cat` prints all of it";
-        let cut = || vec![(Tone::Dim, CUT.to_owned())];
-        match self {
-            Self::Patch(patch) => match index.checked_sub(1) {
-                None => vec![(Tone::Strong, patch.title.clone())],
-                Some(row) => patch
-                    .rows
-                    .get(row)
-                    .map_or_else(Vec::new, |row| patch_line(row, patch.digits)),
-            },
-            Self::Text(lines, more) => match lines.get(index) {
-                Some(line) => {
-                    let digits = lines.len().to_string().len();
-                    vec![
-                        (Tone::Dim, format!("{:>digits$} ", index + 1)),
-                        (Tone::Plain, line.clone()),
-                    ]
-                }
-                None if *more => cut(),
-                None => Vec::new(),
-            },
-            Self::Hex(bytes, more) => match bytes.chunks(HEX_WIDTH).nth(index) {
-                Some(chunk) => hex_line(index * HEX_WIDTH, chunk),
-                None if *more => cut(),
-                None => Vec::new(),
-            },
-            Self::Summary(compared, heading, hint) => match index.checked_sub(1) {
-                None => vec![(Tone::Strong, heading.clone())],
-                Some(file) => match compared.files.get(file) {
-                    Some(file) => summary_line(file),
-                    // After an empty line.
-                    None => (file - compared.files.len())
-                        .checked_sub(1)
-                        .and_then(|line| hint.get(line))
-                        .map_or_else(Toned::new, said),
-                },
-            },
-            Self::Made(lines) => lines.get(index).cloned().unwrap_or_default(),
-        }
-    }
-
-    /// The line at `index` as plain text.
-    #[must_use]
-    pub fn text(&self, index: usize) -> String {
-        self.line(index).into_iter().map(|(_, text)| text).collect()
-    }
-}
-
-fn patch_line(row: &PatchRow, digits: usize) -> Toned {
-    match row {
-        PatchRow::Hunk(header) => vec![(Tone::Hunk, header.clone())],
-        PatchRow::Words(words) => vec![(Tone::Dim, words.clone())],
-        PatchRow::Line {
-            kind,
-            old,
-            new,
-            text,
-        } => {
-            let number = |number: &Option<u32>| match number {
-                Some(number) => format!("{number:>digits$}"),
-                None => " ".repeat(digits),
-            };
-            let (tone, sign) = match kind {
-                LineKind::Context => (Tone::Plain, ' '),
-                LineKind::Added => (Tone::Added, '+'),
-                LineKind::Deleted => (Tone::Removed, '-'),
-            };
-            vec![
-                (Tone::Dim, format!("{} {} ", number(old), number(new))),
-                (tone, format!("{sign} {text}")),
-            ]
-        }
-    }
-}
-
-fn hex_line(offset: usize, chunk: &[u8]) -> Toned {
-    let mut hex = String::new();
-    for (index, byte) in chunk.iter().enumerate() {
-        let _ = write!(hex, "{byte:02x}{}", if index == 7 { "  " } else { " " });
-    }
-    let text: String = chunk
-        .iter()
-        .map(|byte| {
-            if (0x20..0x7f).contains(byte) {
-                char::from(*byte)
-            } else {
-                '.'
-            }
-        })
-        .collect();
-    vec![
-        (Tone::Dim, format!("{offset:08x}  ")),
-        (Tone::Plain, format!("{hex:<50}")),
-        (Tone::Dim, format!(" {text}")),
-    ]
-}
-
-fn said(words: impl Into<String>) -> Toned {
+/// Something said in words.
+pub(super) fn said(words: impl Into<String>) -> Toned {
     vec![(Tone::Dim, words.into())]
 }
 
@@ -187,7 +53,7 @@ pub fn lines(state: &State) -> Lines<'_> {
 }
 
 /// A line of words in as many lines as it takes, indented below what comes after its first part.
-fn wrapped(line: Toned, width: usize) -> Vec<Toned> {
+pub(super) fn wrapped(line: Toned, width: usize) -> Vec<Toned> {
     if toned_width(&line) <= width {
         return vec![line];
     }
@@ -216,7 +82,7 @@ fn wrapped(line: Toned, width: usize) -> Vec<Toned> {
 fn unwrapped(state: &State) -> Lines<'_> {
     let pane = &state.content;
     if pane.view == View::Info {
-        return Lines::Made(info(state));
+        return Lines::Info(info(state));
     }
     if pane.view == View::Transcript {
         return Lines::Made(vec![
@@ -266,7 +132,7 @@ fn file_lines(pane: &ContentPane) -> Lines<'_> {
         return Lines::Made(failure_lines(failure));
     }
     match &pane.file.value {
-        Some(FileContent::Text(lines, more)) => Lines::Text(lines, *more),
+        Some(FileContent::Text(lines, more)) => Lines::Text(lines, *more, &pane.colours),
         Some(FileContent::Binary(bytes, more)) => Lines::Hex(bytes, *more),
         Some(FileContent::Words(words)) => Lines::Made(words.iter().map(said).collect()),
         None if pane.file.waiting => Lines::Made(vec![said("Reading…")]),
@@ -302,6 +168,7 @@ fn diff_lines<'a>(state: &'a State, tree: &FileTree) -> Lines<'a> {
     match (node, change) {
         (Some(_), Some(_)) => match (&pane.patch.failure, &pane.patch.value) {
             (Some(failure), _) => Lines::Made(failure_lines(failure)),
+            (None, Some(patch)) if side_by_side(state) => Lines::Sides(patch, &pane.sides),
             (None, Some(patch)) => Lines::Patch(patch),
             (None, None) => Lines::Made(vec![said("Reading the hunks…")]),
         },
@@ -360,16 +227,11 @@ fn summary(compared: &Compared, width: usize) -> Lines<'_> {
     Lines::Summary(compared, heading, fit::wrap(hint, width))
 }
 
-fn summary_line(file: &FileChange) -> Toned {
-    let mut line = vec![
-        (
-            status_tone(file.status),
-            format!("{} ", file.status.letter()),
-        ),
-        (Tone::Plain, change_title(file)),
-    ];
-    line.extend(counts(file));
-    line
+/// Whether old and new stand beside each other: asked for, and the pane is wide enough.
+#[must_use]
+pub fn side_by_side(state: &State) -> bool {
+    let width = usize::from(state.areas().body(Pane::Content).width);
+    state.content.side_by_side && width >= super::sides::WIDTH
 }
 
 /// A changed file's path, with the old one where it moved.

@@ -4,7 +4,7 @@ use super::View;
 
 /// Where to go once a run is open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct Destination {
     /// As it was written: in the restored layout or below the checkout, with a line at its end
     /// unless there is a file of that whole name.
     pub path: Option<Vec<u8>>,

@@ -9,16 +9,16 @@ use crate::progress::{Progress, Stage};
 use crate::review::LineKind;
 use crate::tui::message::{Answer, Completion, Effect, Fetched, Message, Request, Slot, Written};
 use crate::tui::state::{
-    Failure, FileContent, FileTree, Marks, Overlay, Pane, Patch, PatchRow, Place, View,
+    Destination, Failure, FileContent, FileTree, Marks, Overlay, Pane, Patch, PatchRow, View,
 };
 
 const README: &[u8] = b"workspace/repository/README.md";
 
 /// A run that is opened at a place, up to its comparison.
-fn at(path: &str, place: &Place) -> App {
+fn at(path: &str, place: &Destination) -> App {
     let mut app = App::listed(120, 24);
     app.state.open_first = Some(OPENED.into());
-    app.state.place = Some(Place {
+    app.state.place = Some(Destination {
         path: (!path.is_empty()).then(|| path.into()),
         ..place.clone()
     });
@@ -55,7 +55,7 @@ fn first_line(app: &App, text: &str) {
 
 #[test]
 fn a_line_of_a_hunk_is_stood_at_in_the_diff() {
-    let mut app = at("README.md:120", &Place::default());
+    let mut app = at("README.md:120", &Destination::default());
     app.answer(Slot::Content, Answer::Patch(Ok(long_patch())));
     assert_eq!(app.state.content.path.as_deref(), Some(README));
     assert_eq!(
@@ -68,7 +68,7 @@ fn a_line_of_a_hunk_is_stood_at_in_the_diff() {
 
 #[test]
 fn a_line_outside_of_the_hunks_is_stood_at_in_the_file() {
-    let mut app = at("workspace/repository/README.md:30", &Place::default());
+    let mut app = at("workspace/repository/README.md:30", &Destination::default());
     app.answer(Slot::Content, Answer::Patch(Ok(long_patch())));
     assert_eq!(app.state.content.view, View::File);
     app.answer(Slot::Content, Answer::File(Ok(long_file())));
@@ -79,9 +79,9 @@ fn a_line_outside_of_the_hunks_is_stood_at_in_the_file() {
 
 #[test]
 fn a_view_that_is_named_is_kept() {
-    let view = |view| Place {
+    let view = |view| Destination {
         view: Some(view),
-        ..Place::default()
+        ..Destination::default()
     };
     let mut app = at("README.md:30", &view(View::Diff));
     app.answer(Slot::Content, Answer::Patch(Ok(long_patch())));
@@ -99,19 +99,19 @@ fn a_view_that_is_named_is_kept() {
 
 #[test]
 fn what_was_deleted_is_a_place_and_what_never_was_is_said() {
-    let app = at("old/was.txt", &Place::default());
+    let app = at("old/was.txt", &Destination::default());
     assert_eq!(
         app.state.content.path.as_deref(),
         Some(&b"workspace/repository/old/was.txt"[..])
     );
-    let app = at("src/no\u{1b}where.rs", &Place::default());
+    let app = at("src/no\u{1b}where.rs", &Destination::default());
     let screen = app.screen();
     assert!(
         screen.contains("there is no src/no\\x1bwhere.rs in this run, nor among what it deleted"),
         "{screen}"
     );
     assert!(app.state.place.is_none());
-    let app = at("workspace/repository/build/", &Place::default());
+    let app = at("workspace/repository/build/", &Destination::default());
     assert_eq!(app.state.focus, Pane::Files, "a folder is stood on");
 }
 
@@ -119,9 +119,9 @@ fn what_was_deleted_is_a_place_and_what_never_was_is_said() {
 fn another_run_is_not_gone_to() {
     let mut app = App::listed(120, 24);
     app.state.open_first = Some("run-refunds-3".into());
-    app.state.place = Some(Place {
+    app.state.place = Some(Destination {
         path: Some(b"notes.txt".to_vec()),
-        ..Place::default()
+        ..Destination::default()
     });
     app.send(Message::Start);
     app.keys("1 g j j enter");
@@ -213,7 +213,7 @@ fn a_path_that_ends_like_a_line_survives() {
     ] {
         let mut app = App::listed(120, 24);
         app.state.open_first = Some(OPENED.into());
-        app.state.place = Some(Place {
+        app.state.place = Some(Destination {
             path: Some(path.into()),
             line,
             view: None,

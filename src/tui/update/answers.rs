@@ -1,12 +1,12 @@
 //! Answers of jobs. Each slot waits for one number; an answer to any other came too late.
 
-use super::{acting, copy, open, overlay, place, reopen, run_pages};
+use super::{acting, content, copy, info, open, overlay, place, reopen, run_pages};
 use crate::ErrorKind;
 use crate::text::{grouped, human_bytes};
 use crate::tui::action::Id;
 use crate::tui::fit;
 use crate::tui::message::{Answer, Effect, PageUse, Resolved, Slot, Written};
-use crate::tui::state::{Failure, Overlay, Palette, State};
+use crate::tui::state::{Failure, FileContent, Overlay, Palette, State};
 use crate::tui::theme::Tone;
 
 /// Takes an answer in, unless it is late.
@@ -17,7 +17,8 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
         Answer::Opened(..) | Answer::Reopened(_) => Slot::Open,
         Answer::Page(how, _) => how.slot(),
         Answer::Diff(_) => Slot::Diff,
-        Answer::Patch(_) | Answer::File(_) => Slot::Content,
+        Answer::Patch(_) | Answer::File(_) | Answer::Coloured(_) => Slot::Content,
+        Answer::Unfolded(..) => Slot::Unfold,
         Answer::Plan(_) | Answer::Restored(_) => Slot::Restore,
         Answer::PatchWritten(_) => Slot::Write,
         Answer::Fetched(_) => Slot::Fetch,
@@ -32,8 +33,12 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
     if state.awaited.get(&slot) != Some(&number) {
         return;
     }
-    // A plan is an answer after which the job goes on.
-    if !matches!(answer, Answer::Plan(Ok(_))) {
+    // After a plan the job goes on, and after a text that is still to be coloured.
+    let goes_on = matches!(
+        answer,
+        Answer::Plan(Ok(_)) | Answer::File(Ok(FileContent::Text(..)))
+    );
+    if !goes_on {
         state.awaited.remove(&slot);
     }
     match answer {
@@ -52,17 +57,19 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
             place::arrive(state, true);
         }
         Answer::Patch(patch) => {
-            state.content.patch.answer(patch);
+            content::take_patch(state, patch);
             place::seek_in_patch(state);
         }
         Answer::File(file) => {
-            state.content.file.answer(file);
+            content::take_file(state, file);
             place::seek_in_file(state);
         }
         Answer::Fetched(done) => acting::fetched(state, number, done),
         Answer::PatchText(patch) => acting::patch_made(state, out, number, patch),
         Answer::Completed(done) => overlay::completed(state, done),
         Answer::ToEdit(copy) => acting::copied_to_edit(state, out, copy),
+        Answer::Coloured(colours) => state.content.colours = colours,
+        Answer::Unfolded(name, detail) => info::take(state, name, detail),
         Answer::Plan(plan) => overlay::planned(state, number, plan),
         Answer::Restored(done) => restored(state, number, done),
         Answer::PatchWritten(done) => match done {
@@ -164,10 +171,13 @@ fn crashed(state: &mut State, number: u64, slot: Slot) {
     match slot {
         Slot::Open => open::refused(state, number, failure, None),
         Slot::Diff => open::compared(state, Err(failure)),
-        Slot::Content => {
+        Slot::Content if state.content.patch.waiting || state.content.file.waiting => {
             state.content.patch.answer(Err(failure.clone()));
             state.content.file.answer(Err(failure));
         }
+        // The text is there without its colours.
+        Slot::Content => {}
+        Slot::Unfold => info::crashed(state, &failure),
         Slot::Restore => restored(state, number, Err(failure)),
         Slot::Fetch => acting::fetched(state, number, Err(failure)),
         Slot::Page => run_pages::take(state, PageUse::Replace, Err(failure)),

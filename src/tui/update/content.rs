@@ -1,10 +1,15 @@
-//! The content pane: views, scrolling, hunks, search, and asking for what the Files cursor is on.
+//! The content pane: views, scrolling, hunks, the place that is kept, and asking for what the Files
+//! cursor is on.
 
-use super::{files, open, request, show};
+use super::{files, info, open, request, search, show, why_not};
 use crate::review::PatchOptions;
+use crate::runs::RunRow;
 use crate::tui::action::Id;
 use crate::tui::message::{Effect, Request};
-use crate::tui::state::{Pane, PatchRow, Search, State, View, Wanted, lines};
+use crate::tui::state::{
+    Failure, FileContent, FileTree, Kept, Line, Lines, Pane, Patch, Place, Rows, State, View,
+    Wanted, beside, lines, row_end, slice,
+};
 use crate::tui::theme::Tone;
 
 /// Columns of one step sideways.
@@ -12,17 +17,29 @@ const SIDE: usize = 8;
 
 /// Does what is meant for this pane.
 pub(super) fn act(state: &mut State, out: &mut Vec<Effect>, id: Id) {
-    let half = usize::from(state.areas().body(Pane::Content).height / 2).max(1);
-    let top = state.content.top();
+    let half = isize::try_from(height(state) / 2).unwrap_or(1).max(1);
     match id {
-        Id::Down => scroll(state, top.saturating_add(1)),
-        Id::Up => scroll(state, top.saturating_sub(1)),
-        Id::HalfDown => scroll(state, top.saturating_add(half)),
-        Id::HalfUp => scroll(state, top.saturating_sub(half)),
-        Id::Top => scroll(state, 0),
-        Id::Bottom => scroll(state, usize::MAX),
-        Id::Rightwards | Id::Unfold => state.content.left += SIDE,
-        Id::Leftwards | Id::Fold => state.content.left = state.content.left.saturating_sub(SIDE),
+        Id::Down => go(state, 1),
+        Id::Up => go(state, -1),
+        Id::HalfDown => go(state, half),
+        Id::HalfUp => go(state, -half),
+        Id::Top => go(state, isize::MIN),
+        Id::Bottom => go(state, isize::MAX),
+        Id::Unfold if state.content.view == View::Info => info::unfold(state),
+        Id::Fold if state.content.view == View::Info => info::fold(state),
+        Id::Follow => info::turn(state),
+        Id::Rightwards | Id::Unfold => sideways(state, true),
+        Id::Leftwards | Id::Fold => sideways(state, false),
+        Id::Wrap => wrap(state),
+        Id::SideBySide => {
+            state.content.side_by_side = !state.content.side_by_side;
+            let how = if state.content.side_by_side {
+                "beside each other"
+            } else {
+                "below each other"
+            };
+            state.say(Tone::Plain, format!("old and new are {how}"));
+        }
         Id::ViewDiff => show(state, View::Diff),
         Id::ViewFile => show(state, View::File),
         Id::ViewTranscript => show(state, View::Transcript),
@@ -46,10 +63,14 @@ pub(super) fn act(state: &mut State, out: &mut Vec<Effect>, id: Id) {
             state.content.context.saturating_mul(2).clamp(1, 10_000),
         ),
         Id::LessContext => context(state, state.content.context / 2),
-        Id::FindNext => to_hit(state, true),
-        Id::FindPrevious => to_hit(state, false),
+        Id::FindNext => search::step(state, true),
+        Id::FindPrevious => search::step(state, false),
         _ => {}
     }
+}
+
+fn height(state: &State) -> usize {
+    usize::from(state.areas().body(Pane::Content).height)
 }
 
 fn context(state: &mut State, context: u32) {
@@ -57,32 +78,103 @@ fn context(state: &mut State, context: u32) {
     state.say(Tone::Plain, format!("{context} lines around a change"));
 }
 
-/// Scrolls to `top`, or as far as there are lines.
-pub(super) fn scroll(state: &mut State, top: usize) {
-    let height = usize::from(state.areas().body(Pane::Content).height);
-    let last = lines(state).len().saturating_sub(height);
-    state.content.set_top(top.min(last));
+/// Moves by rows: Info's cursor, and elsewhere what is shown.
+fn go(state: &mut State, by: isize) {
+    if state.content.view == View::Info {
+        info::step(state, by);
+    } else {
+        scroll(state, by);
+    }
+}
+
+/// The wheel over the pane.
+pub(super) fn turn_wheel(state: &mut State, by: isize) {
+    go(state, by);
+}
+
+/// Scrolls by rows, as far as there are rows.
+pub(super) fn scroll(state: &mut State, by: isize) {
+    let height = height(state);
+    let shown = lines(state);
+    let rows = Rows::of(state, &shown);
+    let top = state.content.top();
+    let top = match by {
+        isize::MIN => Place::default(),
+        isize::MAX => rows.last_top(height),
+        0.. => rows.down(top, by.unsigned_abs()),
+        _ => rows.up(top, by.unsigned_abs()),
+    };
+    let top = rows.clamped(top, height);
+    state.content.set_top(top);
+}
+
+/// Puts a line at the top, or as near to it as there are rows below.
+pub(super) fn scroll_to(state: &mut State, line: usize) {
+    let shown = lines(state);
+    let top = Rows::of(state, &shown).clamped(Place::at(line), height(state));
+    state.content.set_top(top);
+}
+
+/// Long lines to the side, as far as one of those that are seen goes on.
+pub(super) fn sideways(state: &mut State, right: bool) {
+    if let Some(why) = why_not(state, Id::Rightwards) {
+        return state.say(Tone::Warn, why);
+    }
+    if !right {
+        state.content.left = state.content.left.saturating_sub(SIDE);
+        return;
+    }
+    let shown = lines(state);
+    let rows = Rows::of(state, &shown);
+    let left = state.content.left;
+    let goes_on = |line: &Line<'_>, room: usize| {
+        let seen = row_end(&line.body, 0, left + room);
+        slice(&line.body, seen, usize::MAX).next().is_some()
+    };
+    let top = state.content.top().line;
+    let cut = (top..shown.len()).take(height(state)).any(|line| {
+        let line = shown.line(line);
+        let mut room = rows.room(&line, 0);
+        if line.beside.is_some() {
+            room = (room / 2).saturating_sub(1).max(1);
+        }
+        goes_on(&line, room) || line.beside.as_ref().is_some_and(|new| goes_on(new, room))
+    });
+    if cut {
+        state.content.left += SIDE;
+    } else {
+        state.say(Tone::Dim, "no line goes on to the right");
+    }
+}
+
+fn wrap(state: &mut State) {
+    let content = &mut state.content;
+    content.wrap = !content.wrap;
+    content.left = 0;
+    for top in &mut content.tops {
+        top.offset = 0;
+    }
+    let how = if content.wrap {
+        "long lines are wrapped"
+    } else {
+        "long lines are cut at the edge; L and H go on"
+    };
+    state.say(Tone::Plain, how);
 }
 
 /// To the next hunk, and on into the next file after the last one.
 fn hunk(state: &mut State, forward: bool) {
-    let Some(patch) = &state.content.patch.value else {
-        return;
-    };
-    // The first line is the file's name.
-    let starts = patch.rows.iter().enumerate();
-    let starts = starts
-        .filter(|(_, row)| matches!(row, PatchRow::Hunk(_)))
-        .map(|(at, _)| at + 1);
+    let shown = lines(state);
     let now = state.content.hunk_line();
+    let is_hunk = |line: &usize| shown.is_hunk(*line);
     let found = if forward {
-        starts.clone().find(|at| *at > now)
+        (now + 1..shown.len()).find(is_hunk)
     } else {
-        starts.clone().rfind(|at| *at < now)
+        (0..now.min(shown.len())).rev().find(is_hunk)
     };
     match found {
         Some(at) => {
-            scroll(state, at);
+            scroll_to(state, at);
             state.content.at_hunk = Some((state.content.top(), at));
         }
         None => {
@@ -96,63 +188,60 @@ fn hunk(state: &mut State, forward: bool) {
     }
 }
 
-/// Looks for `needle` in what is shown and goes to the first match from the top on.
-pub(super) fn search(state: &mut State, needle: &str) {
-    let needle = needle.to_lowercase();
-    if needle.is_empty() {
-        state.content.search = None;
-        return;
-    }
-    let shown = lines(state);
-    let hits: Vec<usize> = (0..shown.len())
-        .filter(|line| shown.text(*line).to_lowercase().contains(&needle))
-        .collect();
-    let top = state.content.top();
-    let at = hits.iter().position(|line| *line >= top).unwrap_or(0);
-    let target = hits.get(at).copied();
-    state.content.search = Some(Search { needle, hits, at });
-    if let Some(line) = target {
-        centre(state, line);
-    }
+/// Remembers what is looked at when another turn of its session takes its place.
+pub(super) fn leave_mark(state: &mut State, next: &RunRow) {
+    let before = state.opened.as_ref().map(|run| &run.row);
+    let same = before
+        .is_some_and(|row| row.session_id == next.session_id && row.agent_id == next.agent_id);
+    let content = &mut state.content;
+    let mark = content
+        .path
+        .clone()
+        .map(|path| (path, content.kept.clone(), content.tops));
+    content.mark = mark.filter(|_| same);
+    // The row may say something else by now.
+    content.info.details.clear();
 }
 
-fn to_hit(state: &mut State, forward: bool) {
-    // What is shown may have changed since.
-    let Some(old) = state.content.search.take() else {
-        return;
+/// Goes back to it in the turn that is open now; whether it is there.
+pub(super) fn to_mark(state: &mut State, tree: &FileTree) -> bool {
+    let mark = state.content.mark.take();
+    let Some((path, kept, tops)) = mark.filter(|(path, ..)| tree.find(path).is_some()) else {
+        return false;
     };
-    let shown = lines(state);
-    let hits: Vec<usize> = (0..shown.len())
-        .filter(|line| shown.text(*line).to_lowercase().contains(&old.needle))
-        .collect();
-    if hits.is_empty() {
-        state.say(
-            Tone::Warn,
-            format!("no match for {}", crate::text::visible(&old.needle)),
-        );
-        state.content.search = Some(Search { hits, at: 0, ..old });
-        return;
+    files::to_path(state, &path);
+    let content = &mut state.content;
+    content.path = Some(path);
+    content.kept = kept;
+    for view in [View::Diff, View::File] {
+        content.tops[view as usize] = tops[view as usize];
     }
-    let at = if forward {
-        (old.at + 1) % hits.len()
-    } else {
-        (old.at + hits.len() - 1) % hits.len()
-    };
-    let line = hits[at];
-    state.content.search = Some(Search { hits, at, ..old });
-    centre(state, line);
+    content.place_anew = true;
+    true
 }
 
-fn centre(state: &mut State, line: usize) {
-    let height = usize::from(state.areas().body(Pane::Content).height);
-    let top = state.content.top();
-    if line < top || line >= top + height {
-        scroll(state, line.saturating_sub(height / 3));
-    }
+/// The changes of the file are there, or are not.
+pub(super) fn take_patch(state: &mut State, patch: Result<Patch, Failure>) {
+    let content = &mut state.content;
+    content.patch.answer(patch);
+    content.sides = match &content.patch.value {
+        Some(patch) => beside(&patch.rows),
+        None => Vec::new(),
+    };
+    content.place_anew = true;
+    content.loaded += 1;
+}
+
+/// The content of the file is there, or is not; its colours may follow.
+pub(super) fn take_file(state: &mut State, file: Result<FileContent, Failure>) {
+    state.content.file.answer(file);
+    state.content.colours.clear();
+    state.content.loaded += 1;
 }
 
 /// Asks for what the Files cursor is on, unless that is asked for already.
 pub(super) fn follow(state: &mut State, out: &mut Vec<Effect>) {
+    info::follow(state, out);
     if state.refusal.is_some() {
         return;
     }
@@ -162,10 +251,13 @@ pub(super) fn follow(state: &mut State, out: &mut Vec<Effect>) {
     let path = node.map(|node| node.path.clone());
     if path != state.content.path {
         state.content.path.clone_from(&path);
-        state.content.tops[View::Diff as usize] = 0;
-        state.content.tops[View::File as usize] = 0;
+        state.content.tops[View::Diff as usize] = Place::default();
+        state.content.tops[View::File as usize] = Place::default();
+        state.content.kept = None;
+        state.content.loaded += 1;
         state.content.left = 0;
         state.content.file.value = None;
+        state.content.colours.clear();
         state.content.at_hunk = None;
     }
     let Some(node) = node else { return };
@@ -219,8 +311,10 @@ pub(super) fn follow(state: &mut State, out: &mut Vec<Effect>) {
     }
 }
 
-/// Keeps the top within what there is, but not while something is on its way: its place is kept.
+/// Keeps the place within what there is, but not while something is on its way: it is kept then.
 pub(super) fn settle(state: &mut State) {
+    info::settle(state);
+    search::settle(state);
     let content = &state.content;
     let comparing = state
         .opened
@@ -229,5 +323,45 @@ pub(super) fn settle(state: &mut State) {
     if content.patch.waiting || content.file.waiting || comparing || state.opening.is_some() {
         return;
     }
-    scroll(state, state.content.top());
+    keep_place(state);
+    if state.content.view == View::Info {
+        info::in_view(state);
+    } else {
+        scroll(state, 0);
+    }
+}
+
+/// In a diff: finds the lines that stood on the screen when others came, and remembers those that do.
+fn keep_place(state: &mut State) {
+    let shown = lines(state);
+    let beside = matches!(shown, Lines::Sides(..));
+    if !beside && !matches!(shown, Lines::Patch(_)) {
+        return;
+    }
+    let content = &state.content;
+    let (mut top, mut hunk) = (content.top(), content.at_hunk);
+    let height = height(state);
+    let rows = Rows::of(state, &shown);
+    if content.place_anew || content.beside != beside {
+        let kept = content.kept.as_ref();
+        let kept = kept.filter(|kept| Some(&kept.path) == content.path.as_ref());
+        if let Some(line) = kept.and_then(|kept| kept.line(&shown)) {
+            top = Place::at(line);
+        }
+        hunk = kept
+            .and_then(|kept| kept.header(&shown))
+            .map(|line| (rows.clamped(top, height), line));
+    }
+    top = rows.clamped(top, height);
+    let gone_to = hunk.filter(|(at, _)| *at == top).map(|(_, line)| line);
+    let kept = content
+        .path
+        .clone()
+        .map(|path| Kept::of(path, &shown, top, gone_to));
+    let content = &mut state.content;
+    content.set_top(top);
+    content.at_hunk = hunk;
+    content.kept = kept;
+    content.beside = beside;
+    content.place_anew = false;
 }

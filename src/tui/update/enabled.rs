@@ -1,8 +1,9 @@
 //! Why an action cannot be done now. No key is dead without saying why: the footer, the palette and
 //! the press itself all take their answer from here.
 
+use super::info;
 use crate::tui::action::{Id, action};
-use crate::tui::state::{NodeKind, Opened, State, View};
+use crate::tui::state::{NodeKind, Opened, Pane, SIDES_WIDTH, State, View, side_by_side};
 
 /// Why `id` cannot be done now; `None` when it can.
 #[must_use]
@@ -72,6 +73,20 @@ pub fn why_not(state: &State, id: Id) -> Option<String> {
             let some = state.current.is_some() || state.opened.is_some();
             (!some && state.runs.selected().is_none()).then(|| "choose a run first".into())
         }
+        Id::Wrap if state.content.view == View::Transcript => Some("nothing to wrap here".into()),
+        Id::Wrap if state.content.view == View::Diff && side_by_side(state) => {
+            Some("sides are cut at their edges (| puts them below each other)".into())
+        }
+        Id::Leftwards | Id::Rightwards if state.content.wrap && !side_by_side(state) => {
+            Some("long lines are wrapped (W cuts them at the edge)".into())
+        }
+        Id::SideBySide => beside(state),
+        Id::Follow if state.content.view != View::Info => {
+            Some("only in the info (i shows it)".into())
+        }
+        Id::Follow => info::under(state)
+            .is_none()
+            .then(|| "this line holds nothing".into()),
         Id::NextHunk | Id::PreviousHunk | Id::Whitespace | Id::MoreContext | Id::LessContext => {
             if state.content.view != View::Diff {
                 return Some(format!("only in the diff ({} shows it)", key(Id::ViewDiff)));
@@ -133,6 +148,28 @@ fn no_editor(state: &State, run: &Opened) -> Option<String> {
     }
 }
 
+/// Why old and new cannot stand beside each other.
+fn beside(state: &State) -> Option<String> {
+    if state.content.view != View::Diff {
+        return Some("only in the diff (d shows it)".into());
+    }
+    let width = usize::from(state.areas().body(Pane::Content).width);
+    if width < SIDES_WIDTH && !state.content.side_by_side {
+        let wider = if state.zoom {
+            ""
+        } else {
+            "; z gives it the whole screen"
+        };
+        return Some(format!(
+            "it takes a pane of {SIDES_WIDTH} columns, and this one has {width}{wider}"
+        ));
+    }
+    state
+        .compared()
+        .is_none()
+        .then(|| "there is no diff here".into())
+}
+
 /// Whether `id` moves in the diff, or changes how it is shown.
 fn is_of_diff(id: Id) -> bool {
     matches!(
@@ -144,5 +181,6 @@ fn is_of_diff(id: Id) -> bool {
             | Id::Whitespace
             | Id::MoreContext
             | Id::LessContext
+            | Id::SideBySide
     )
 }

@@ -4,7 +4,7 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
-use super::{act, content, files, runs};
+use super::{act, content, files, info, runs};
 use crate::tui::action::Id;
 use crate::tui::message::Effect;
 use crate::tui::overlays;
@@ -59,8 +59,7 @@ fn wheel(state: &mut State, pane: Pane, down: bool) {
         Pane::Runs => runs::step(state, by),
         Pane::Files => files::step(state, by),
         Pane::Content => {
-            let top = state.content.top().saturating_add_signed(by);
-            content::scroll(state, top);
+            content::turn_wheel(state, by);
         }
     }
 }
@@ -95,6 +94,6 @@ fn click(state: &mut State, out: &mut Vec<Effect>, pane: Pane, at: Position, bod
                 act(state, out, Id::ToContent);
             }
         }
-        Pane::Content => {}
+        Pane::Content => info::click(state, line),
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{files, job_began, place, reopen, request, stop};
+use super::{content, files, job_began, place, reopen, request, stop};
 use crate::ErrorKind;
 use crate::checkpoint::CheckpointRef;
 use crate::progress::{Progress, Stage};
@@ -119,6 +119,7 @@ pub(super) fn verified(state: &mut State, out: &mut Vec<Effect>, number: u64, ru
 pub(super) fn show(state: &mut State, out: &mut Vec<Effect>, run: Opened) {
     state.refusal = None;
     stop(state, out, Slot::Diff);
+    content::leave_mark(state, &run.row);
     if state
         .opened
         .as_ref()
@@ -320,7 +321,7 @@ pub(super) fn compared(state: &mut State, answer: Result<(Box<Compared>, Arc<Fil
     opened.tree = Arc::clone(&tree);
     let counts = &mut state.runs.counts;
     counts.note(&opened.row.run_id, &compared, &state.content.base);
-    state.content.turn_page();
+    state.content.turn_base();
     // A later run's refusal keeps the bottom line.
     if first && state.refusal.is_none() {
         remark(state, &compared.notices);
@@ -340,6 +341,9 @@ pub(super) fn settled(state: &mut State) {
     };
     state.files.unfold_changed(&tree);
     files::rebuild(state);
+    if !state.files.touched && content::to_mark(state, &tree) {
+        return;
+    }
     let kept = state
         .content
         .path

@@ -3,7 +3,7 @@
 use super::{content, files, show};
 use crate::text::visible_bytes;
 use crate::tui::state::{
-    FileContent, FileTree, Pane, PatchRow, Place, Seek, State, View, split_line,
+    Destination, FileContent, FileTree, Pane, Seek, State, View, lines, split_line,
 };
 use crate::tui::theme::Tone;
 
@@ -23,7 +23,7 @@ fn node(tree: &FileTree, path: &[u8]) -> Option<usize> {
 }
 
 /// The node and the line that `place` names; a file of that whole name wins over a line.
-fn found(tree: &FileTree, place: &Place) -> Option<(usize, Option<u32>)> {
+fn found(tree: &FileTree, place: &Destination) -> Option<(usize, Option<u32>)> {
     let path = place.path.as_deref()?;
     if let Some(node) = node(tree, path) {
         return Some((node, place.line));
@@ -90,22 +90,16 @@ fn sought(state: &mut State) -> Option<Seek> {
 /// The hunks are there: to the line, or to the file where no hunk holds it.
 pub(super) fn seek_in_patch(state: &mut State) {
     let Some(seek) = sought(state) else { return };
-    let Some(patch) = &state.content.patch.value else {
-        return;
-    };
-    let numbered = patch.rows.iter().enumerate().filter_map(|(at, row)| {
-        let PatchRow::Line { new, .. } = row else {
-            return None;
-        };
-        new.map(|new| (at, new))
-    });
-    let nearest = numbered.min_by_key(|(_, new)| new.abs_diff(seek.line));
+    let shown = lines(state);
+    let new = |at: usize| Some((at, shown.numbers(at)?.1?));
+    let nearest = (0..shown.len())
+        .filter_map(new)
+        .min_by_key(|(_, new)| new.abs_diff(seek.line));
     match nearest {
-        // The first line is the file's name.
-        Some((at, new)) if new == seek.line => content::scroll(state, at + 1),
+        Some((at, new)) if new == seek.line => stand_at(state, at),
         nearest if seek.view == Some(View::Diff) => {
             if let Some((at, _)) = nearest {
-                content::scroll(state, at + 1);
+                stand_at(state, at);
             }
             let text = format!("line {} is in no hunk; the nearest is shown", seek.line);
             state.say(Tone::Warn, text);
@@ -117,15 +111,21 @@ pub(super) fn seek_in_patch(state: &mut State) {
     }
 }
 
+/// Puts the line at the top, whatever stood there before.
+fn stand_at(state: &mut State, line: usize) {
+    state.content.place_anew = false;
+    content::scroll_to(state, line);
+}
+
 /// The content is there: to the line.
 pub(super) fn seek_in_file(state: &mut State) {
     let Some(seek) = sought(state) else { return };
-    let Some(FileContent::Text(lines, _)) = &state.content.file.value else {
+    let Some(FileContent::Text(text, _)) = &state.content.file.value else {
         return;
     };
-    let all = lines.len();
+    let all = text.len();
     let line = usize::try_from(seek.line).unwrap_or(usize::MAX);
-    content::scroll(state, line - 1);
+    stand_at(state, line - 1);
     if line > all {
         let text = format!("there is no line {line}: {all} are shown");
         state.say(Tone::Warn, text);
@@ -135,7 +135,7 @@ pub(super) fn seek_in_file(state: &mut State) {
 /// The line that the content pane begins with, on the new side; none at the start.
 #[must_use]
 fn top_line(state: &State) -> Option<u32> {
-    let top = state.content.top();
+    let top = state.content.top().line;
     if top == 0 {
         return None;
     }
@@ -145,12 +145,8 @@ fn top_line(state: &State) -> Option<u32> {
             _ => None,
         },
         View::Diff => {
-            let patch = state.content.patch.value.as_ref()?;
-            let below = patch.rows.iter().skip(top - 1);
-            below.into_iter().find_map(|row| match row {
-                PatchRow::Line { new, .. } => *new,
-                _ => None,
-            })
+            let shown = lines(state);
+            (top..shown.len()).find_map(|at| shown.numbers(at)?.1)
         }
         View::Transcript | View::Info => None,
     }

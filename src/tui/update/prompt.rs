@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::{acting, content, files, job_began, open, request, run_pages, stop};
+use super::{acting, files, job_began, open, request, run_pages, search, stop};
 use crate::text::visible;
 use crate::tui::action::Id;
 use crate::tui::message::{Effect, Request, Slot};
@@ -57,7 +57,7 @@ pub(super) fn edited(state: &mut State, out: &mut Vec<Effect>, prompt: &mut Prom
             state.files.text = prompt.input.value().to_owned();
             files::rebuild(state);
         }
-        PromptKind::Search => content::search(state, prompt.input.value()),
+        PromptKind::Search => search::typed(state, prompt.input.value()),
         PromptKind::OpenAs | PromptKind::Patch | PromptKind::Fetch(_) | PromptKind::Since => {}
     }
 }
@@ -81,7 +81,7 @@ pub(super) fn accept(state: &mut State, out: &mut Vec<Effect>, mut prompt: Promp
             }
             acting::begin_fetch(state, out, run_id, &text);
         }
-        PromptKind::Search => match &state.content.search {
+        PromptKind::Search => match search::accepted(state) {
             Some(search) if search.hits.is_empty() => {
                 state.say(Tone::Warn, format!("no match for {}", visible(&text)));
             }
@@ -178,7 +178,7 @@ pub(super) fn cancel(state: &mut State, out: &mut Vec<Effect>, mut prompt: Promp
             state.files.text.clear();
             files::rebuild(state);
         }
-        PromptKind::Search => state.content.search = None,
+        PromptKind::Search => search::dropped(state),
         _ => {}
     }
 }
