@@ -435,7 +435,7 @@ fn a_paste_goes_into_a_prompt_and_nowhere_else() {
     terminal.keys("\x1b[200~q\x03:\x1b[201~");
     terminal.wait_for("pasted text goes into a prompt");
     terminal.keys("/\x1b[200~amounts with\r\x1b[201~");
-    terminal.wait_for("5 found");
+    terminal.wait_for("5 of 24");
     terminal.wait_for("filter the runs /amounts with");
     terminal.keys("\x1b");
     terminal.wait_for("Look around");

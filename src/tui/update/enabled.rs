@@ -75,14 +75,20 @@ pub fn why_not(state: &State, id: Id) -> Option<String> {
         }
         Id::Wrap if state.content.view == View::Transcript => Some("nothing to wrap here".into()),
         Id::Wrap if state.content.view == View::Diff && side_by_side(state) => {
-            Some("sides are cut at their edges (| puts them below each other)".into())
+            let below = key(Id::SideBySide);
+            Some(format!(
+                "sides are cut at their edges ({below} puts them below each other)"
+            ))
         }
         Id::Leftwards | Id::Rightwards if state.content.wrap && !side_by_side(state) => {
-            Some("long lines are wrapped (W cuts them at the edge)".into())
+            let cut = key(Id::Wrap);
+            Some(format!(
+                "long lines are wrapped ({cut} cuts them at the edge)"
+            ))
         }
         Id::SideBySide => beside(state),
         Id::Follow if state.content.view != View::Info => {
-            Some("only in the info (i shows it)".into())
+            Some(format!("only in the info ({} shows it)", key(Id::ViewInfo)))
         }
         Id::Follow => info::under(state)
             .is_none()
@@ -151,14 +157,16 @@ fn no_editor(state: &State, run: &Opened) -> Option<String> {
 /// Why old and new cannot stand beside each other.
 fn beside(state: &State) -> Option<String> {
     if state.content.view != View::Diff {
-        return Some("only in the diff (d shows it)".into());
+        let diff = state.keymap.how(Id::ViewDiff);
+        return Some(format!("only in the diff ({diff} shows it)"));
     }
     let width = usize::from(state.areas().body(Pane::Content).width);
     if width < SIDES_WIDTH && !state.content.side_by_side {
         let wider = if state.zoom {
-            ""
+            String::new()
         } else {
-            "; z gives it the whole screen"
+            let zoom = state.keymap.how(Id::Zoom);
+            format!("; {zoom} gives it the whole screen")
         };
         return Some(format!(
             "it takes a pane of {SIDES_WIDTH} columns, and this one has {width}{wider}"
