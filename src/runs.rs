@@ -4,6 +4,7 @@
 mod database;
 mod gate;
 mod keep;
+mod listed;
 mod model;
 mod named;
 mod open;

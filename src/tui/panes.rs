@@ -3,5 +3,6 @@
 pub mod content;
 mod file_row;
 pub mod files;
+mod marker;
 mod run_row;
 pub mod runs;

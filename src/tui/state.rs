@@ -20,6 +20,7 @@ mod runs;
 mod search;
 mod shown;
 mod sides;
+mod sift;
 mod spot;
 mod tree;
 mod unfold;

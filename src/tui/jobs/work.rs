@@ -13,7 +13,7 @@ use crate::archive::{RestoreOptions, RestoreReport};
 use crate::checkpoint::CheckpointRef;
 use crate::progress::Watch;
 use crate::review::{BaseChoice, Diff, FilePatch, PatchOptions};
-use crate::runs::{Named, Opening};
+use crate::runs::{Named, Opening, RunRow};
 use crate::text::{visible, visible_bytes, visible_path};
 use crate::tui::action::Id;
 use crate::tui::message::{Answer, Compared, Request, Resolved, Unfold, Verified, Written};
@@ -45,6 +45,8 @@ pub(super) async fn carry_out(context: Context, request: Request, agreed: onesho
         Request::Page { filter, after, how } => {
             let mut page = database.page(&filter, PAGE, after).await;
             if let Ok(page) = &mut page {
+                let runs = std::mem::take(&mut page.runs).into_iter();
+                page.runs = runs.map(RunRow::listed).collect();
                 page.sessions
                     .values_mut()
                     .for_each(|session| cut(&mut session.title));

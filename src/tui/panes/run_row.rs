@@ -2,7 +2,8 @@
 //! turn, status word, age, size, lines added and deleted. What there is no room for goes from the
 //! right; where the status word has no column of its own, it stands in the size's place.
 
-use super::runs::{Marker, status_sign};
+use super::marker::Marker;
+use super::runs::status_sign;
 use crate::checkpoint::CheckpointRef;
 use crate::runs::{RunData, RunRow, gate};
 use crate::text::{human_bytes, visible};
@@ -102,7 +103,8 @@ pub(super) fn line(state: &State, run: &RunRow, width: usize, marker: &mut Marke
     line.push((Tone::Warn, if at_risk { "⧗" } else { " " }.to_owned()));
     // Why a run is there that shows nothing of what was typed.
     let id = visible(fuzzy::looked_at(&run.run_id)).into_owned();
-    if width >= toned_width(&line) + ID && !runs.flat && marker.finds(fuzzy::Field::Id, &id) {
+    let has_room = !runs.flat && width >= toned_width(&line) + ID;
+    if has_room && !marker.is_explained(state, run) && marker.finds(fuzzy::Field::Id, &id) {
         let room = width - toned_width(&line) - 1;
         line.push((Tone::Plain, " ".into()));
         marker.mark(&mut line, Tone::Dim, fuzzy::Field::Id, &id, room);
@@ -110,9 +112,15 @@ pub(super) fn line(state: &State, run: &RunRow, width: usize, marker: &mut Marke
     }
     if columns.counts {
         let counted = runs.counts.of(&run.run_id);
-        counts(&mut line, counted);
+        let other = counted.filter(|counted| !counted.is_against(&state.content.base));
+        // Where the base's word has no room, a sign says that it is another one.
+        let sign = if other.is_some() && !columns.base {
+            "~"
+        } else {
+            " "
+        };
+        counts(&mut line, counted, sign);
         if columns.base {
-            let other = counted.filter(|counted| !counted.is_against(&state.content.base));
             let word = other.map_or("", Counted::word);
             line.push((Tone::Dim, format!(" {}", fit::pad(word, BASE - 1))));
         }
@@ -158,7 +166,7 @@ fn open_sign(state: &State, run: &RunRow) -> &'static str {
     }
 }
 
-fn counts(line: &mut Toned, counted: Option<&Counted>) {
+fn counts(line: &mut Toned, counted: Option<&Counted>, sign: &str) {
     let Some(counted) = counted else {
         line.push((Tone::Plain, " ".repeat(COUNTS)));
         return;
@@ -171,10 +179,8 @@ fn counts(line: &mut Toned, counted: Option<&Counted>) {
         Some(count) => format!("{}M", (count / 1_000_000).min(99)),
     };
     let (added, removed) = (short(counted.additions), short(counted.deletions));
-    line.push((
-        Tone::Added,
-        format!(" {}", fit::pad(&format!("+{added}"), 4)),
-    ));
+    line.push((Tone::Dim, sign.to_owned()));
+    line.push((Tone::Added, fit::pad(&format!("+{added}"), 4)));
     line.push((
         Tone::Removed,
         format!(" {}", fit::pad(&format!("−{removed}"), 4)),

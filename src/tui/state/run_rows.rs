@@ -1,11 +1,9 @@
 //! The rows that the list of runs makes. They are made when something changes, not on each frame;
 //! folds, filters and the place of the cursor are kept by name across that.
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use super::fuzzy::{self, Field, Needle};
-use super::runs::{Order, RunsPane, Searched, size};
+use super::runs::{RunsPane, Searched};
 use crate::text::visible;
 use crate::tui::fit;
 
@@ -142,65 +140,6 @@ impl RunsPane {
                 self.search.put_on = now;
             }
         }
-    }
-
-    /// The runs that are shown, in order.
-    fn sift(&self) -> Vec<usize> {
-        let mut shown: Vec<usize> = match Needle::new(&self.text) {
-            Some(needle) => self.matching(&needle),
-            None => (0..self.runs.len()).collect(),
-        };
-        // What is loaded is in order, and so is what was found: sorting only interleaves them.
-        let made = |index: &usize| self.at(*index).and_then(|run| run.created_at);
-        match self.order {
-            _ if self.search.found.is_empty() => {}
-            Order::Oldest => shown.sort_by_key(made),
-            Order::Newest | Order::Largest => shown.sort_by_key(|index| Reverse(made(index))),
-        }
-        if self.order == Order::Largest {
-            shown.sort_by_cached_key(|index| Reverse(self.at(*index).and_then(size)));
-        }
-        shown
-    }
-
-    /// The runs in which each word is found, and those that the database found.
-    fn matching(&self, needle: &Needle) -> Vec<usize> {
-        let mut matcher = fuzzy::matcher();
-        let mut of_agents: HashMap<Option<&str>, u32> = HashMap::new();
-        let mut of_sessions: HashMap<&str, u32> = HashMap::new();
-        let mut of_statuses: HashMap<String, u32> = HashMap::new();
-        let mut shown = Vec::new();
-        let all = self.runs.iter().chain(&self.search.found);
-        for (index, run) in all.enumerate() {
-            let agent = run.agent_id.as_deref();
-            let mut hits = *of_agents.entry(agent).or_insert_with(|| {
-                let id = agent.unwrap_or("teams and workflows");
-                let name = self.agent(agent).and_then(|agent| agent.name.as_deref());
-                let mut hits = needle.hits(&mut matcher, Field::Words, &seen(id));
-                hits |= needle.hits(&mut matcher, Field::Words, &seen(name.unwrap_or("")));
-                hits
-            });
-            let session = run.session_id.as_str();
-            hits |= *of_sessions.entry(session).or_insert_with(|| {
-                let title = self.title(session);
-                needle.hits(&mut matcher, Field::Words, &title)
-                    | needle.hits(&mut matcher, Field::Id, &seen(session))
-            });
-            if hits != needle.all() {
-                hits |= *of_statuses
-                    .entry(run.effective_status())
-                    .or_insert_with_key(|status| {
-                        needle.hits(&mut matcher, Field::Words, &seen(status))
-                    });
-            }
-            if hits != needle.all() {
-                hits |= needle.hits(&mut matcher, Field::Id, &seen(&run.run_id));
-            }
-            if hits == needle.all() || self.search.ids.contains(&run.run_id) {
-                shown.push(index);
-            }
-        }
-        shown
     }
 
     fn widest_turn(&self, shown: &[usize]) -> usize {
@@ -354,9 +293,4 @@ impl RunsPane {
         let notes = self.rows.iter().skip(self.cursor + 1);
         self.cursor + notes.take_while(|row| row.item.is_passed_over()).count()
     }
-}
-
-/// The part of an id or a name that is looked at, as it is shown.
-fn seen(text: &str) -> std::borrow::Cow<'_, str> {
-    visible(fuzzy::looked_at(text))
 }

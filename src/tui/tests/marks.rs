@@ -121,6 +121,10 @@ fn a_row_shows_what_its_comparison_counted() {
         "{}",
         app.screen()
     );
+    let mut narrow = App::opened(120, 35);
+    narrow.keys("b 1");
+    let screen = narrow.screen();
+    assert!(row(&screen, "✔  4").contains("~+12"), "{screen}");
     let mut other = compared();
     (other.kind, other.additions, other.deletions) = ("head", Some(123_456), None);
     let tree = FileTree::build(&entries(), None);
