@@ -91,9 +91,11 @@ fn ended(output: &Output, answer: Result<ExitCode>) -> ExitCode {
 
 async fn run(context: &Context, command: Option<Command>) -> Result<ExitCode> {
     let done = |answer: Result<()>| answer.map(|()| ExitCode::SUCCESS);
+    context.check_named_config()?;
     match command {
         None => done(interface::configured(context).await),
         Some(Command::Demo(args)) => done(interface::demo(context, args).await),
+        Some(Command::Open(args)) => done(interface::at(context, args).await),
         Some(Command::Agents) => done(runs::agents(context).await),
         Some(Command::Runs(args)) => done(runs::runs(context, &args).await),
         Some(Command::Show(args)) => done(show::show(context, &args).await),
@@ -116,6 +118,7 @@ async fn run(context: &Context, command: Option<Command>) -> Result<ExitCode> {
             clap_mangen::Man::new(Arguments::command())
                 .render(&mut page)
                 .map_err(|error| Error::io("write", std::path::Path::new("the manual"), error))?;
+            page.extend(crate::tui::reference::roff().into_bytes());
             done(context.output().bytes(&page))
         }
     }

@@ -1,4 +1,9 @@
-//! What is configured: which database and which store, from flags or environment.
+//! What is configured: which database and which store, from flags or environment, and what the
+//! configuration file says.
+
+pub mod file;
+mod keys;
+pub mod near;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -27,6 +27,7 @@ mod scan;
 mod session;
 mod sides;
 mod tree;
+mod whole;
 mod worker;
 
 pub use model::{

@@ -3,8 +3,10 @@
 
 mod database;
 mod gate;
+mod keep;
 mod listed;
 mod model;
+mod named;
 mod open;
 mod retention;
 #[cfg(feature = "app")]
@@ -17,6 +19,7 @@ pub use model::{
     AgentSummary, Cursor, Previous, Repository, RunData, RunFilter, RunOrder, RunPage, RunRow,
     SessionInfo,
 };
+pub use named::{Named, SHORTEST_PREFIX};
 pub(crate) use open::block_on;
 pub use open::{OpenedRun, Runs};
 pub use retention::{DEFAULT_RETAINED, Retention};

@@ -8,17 +8,22 @@ pub mod action;
 pub mod ascii;
 pub mod crash;
 pub mod driver;
+pub mod editor;
 pub mod fit;
 pub mod footer;
 pub mod fuzzy;
 pub mod jobs;
+pub mod key;
+pub mod keyboard;
 pub mod keymap;
 pub mod layout;
 pub mod linear;
 pub mod look;
 pub mod message;
 pub mod overlays;
+pub mod pace;
 pub mod panes;
+pub mod reference;
 pub mod state;
 pub mod terminal;
 #[cfg(test)]
@@ -29,26 +34,21 @@ pub mod update;
 pub mod view;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
-use std::time::Duration;
 
-use crossterm::event::Event;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use crate::runs::Runs;
+use crate::review::BaseChoice;
+use crate::runs::{Runs, Tables};
 use crate::{Error, ErrorKind, Result};
 use driver::{Asked, Outside, Surface as _};
 use jobs::Jobs;
+use keymap::Keymap;
 use look::{Look, Manner};
-use state::{Labels, State};
+use state::{Destination, Labels, State};
 use terminal::Screen;
 use theme::Tone;
-
-/// How long the keyboard is waited for before it is asked whether anybody still listens.
-const LISTEN: Duration = Duration::from_millis(100);
 
 /// What the interface starts with.
 #[derive(Debug)]
@@ -59,16 +59,26 @@ pub struct Options {
     pub database: String,
     /// The store's name, any secret masked.
     pub store: String,
+    /// The tables' names.
+    pub tables: Tables,
     /// The profile in use.
     pub profile: Option<String>,
     /// On whose behalf runs are opened; `None` for each run's own agent.
     pub opening_as: Option<String>,
     /// A run to open at once.
     pub open: Option<String>,
+    /// Where in that run to go.
+    pub place: Option<Destination>,
+    /// What to compare with.
+    pub base: BaseChoice,
     /// What to say at the start, e.g. that the default store is used.
     pub notices: Vec<String>,
     /// Whether the mouse is reported from the start.
     pub mouse: bool,
+    /// Which keys do what.
+    pub keymap: Keymap,
+    /// The editor that is configured, in words.
+    pub editor: Option<Vec<String>>,
     /// Colours, characters, and which screen.
     pub look: Look,
 }
@@ -89,7 +99,7 @@ pub async fn run(options: Options) -> Result<()> {
     let mut state = first_state(options, screen.size()?);
     state.mouse = mouse;
     state.linear = linear;
-    let (keyboard, events) = Keyboard::listen();
+    let (keyboard, events) = keyboard::Keyboard::listen();
     let mut outside = Outside {
         events,
         asked,
@@ -129,10 +139,15 @@ fn first_state(options: Options, size: (u16, u16)) -> State {
         profile: options.profile,
         database: options.database,
         store: options.store,
+        tables: options.tables,
     };
     let mut state = State::new(labels, options.opening_as, size, driver::now_ms());
     state.mouse = options.mouse;
     state.open_first = options.open;
+    state.place = options.place;
+    state.content.base = options.base;
+    state.keymap = options.keymap;
+    state.editor = editor::find(options.editor, |name| std::env::var_os(name));
     if !options.notices.is_empty() {
         let notices = options.notices.join(" · ");
         state.report(Tone::Warn, format!("! {}", crate::text::visible(&notices)));
@@ -149,6 +164,9 @@ fn signals() -> Result<UnboundedReceiver<Asked>> {
     };
     let mut terminate = on(SignalKind::terminate())?;
     let mut hangup = on(SignalKind::hangup())?;
+    // What ctrl-c and ctrl-\ send while a program has the terminal that is not in raw mode.
+    let mut interrupt = on(SignalKind::interrupt())?;
+    let mut quit = on(SignalKind::quit())?;
     // What `fg` sends; it has no name in tokio.
     let mut resumed = on(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?;
     // crossterm reports it too, unless a key comes at the same moment.
@@ -159,6 +177,14 @@ fn signals() -> Result<UnboundedReceiver<Asked>> {
             let what = tokio::select! {
                 _ = terminate.recv() => Asked::Leave,
                 _ = hangup.recv() => Asked::Leave,
+                _ = interrupt.recv() => match keyboard::is_elsewhere() {
+                    true => continue,
+                    false => Asked::Leave,
+                },
+                _ = quit.recv() => match keyboard::is_elsewhere() {
+                    true => continue,
+                    false => Asked::Leave,
+                },
                 _ = resumed.recv() => Asked::Resume,
                 _ = resized.recv() => Asked::Resize,
                 () = sender.closed() => return,
@@ -169,42 +195,4 @@ fn signals() -> Result<UnboundedReceiver<Asked>> {
         }
     });
     Ok(asked)
-}
-
-/// What the terminal sends, read on a thread of its own: crossterm never comes back from reading a
-/// terminal that is gone, and the loop has to hear the signal that says so.
-struct Keyboard {
-    stop: Arc<AtomicBool>,
-}
-
-impl Keyboard {
-    fn listen() -> (Self, UnboundedReceiver<Event>) {
-        let (sender, events) = unbounded_channel();
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        std::thread::spawn(move || {
-            while !stopped.load(Ordering::Relaxed) {
-                let event = match crossterm::event::poll(LISTEN) {
-                    Ok(true) => crossterm::event::read(),
-                    Ok(false) => continue,
-                    Err(error) => Err(error),
-                };
-                if matches!(event, Ok(Event::Resize(..))) {
-                    terminal::nudge();
-                }
-                let heard = event.is_ok_and(|event| sender.send(event).is_ok());
-                if !heard {
-                    break;
-                }
-            }
-        });
-        (Self { stop }, events)
-    }
-}
-
-impl Drop for Keyboard {
-    fn drop(&mut self) {
-        // Not waited for: on a terminal that is gone it would not come.
-        self.stop.store(true, Ordering::Relaxed);
-    }
 }

@@ -356,7 +356,7 @@ fn copied(env: &[(&str, &str)], end: &str) -> String {
     let place = Place::new();
     let mut terminal = on_world(&place, WIDE, &[], env);
     terminal.keys("y");
-    terminal.wait_for("copied: afterrun show");
+    terminal.wait_for("copied: afterrun open");
     let ended = quit(terminal, &place);
     let raw = String::from_utf8(ended.raw).expect("UTF-8");
     let begin = raw.find("\x1b]52;c;").expect("a copy");
@@ -373,7 +373,7 @@ fn copied(env: &[(&str, &str)], end: &str) -> String {
 fn a_copy_is_sent_as_each_terminal_takes_it() {
     let (database, store) = (&world().database, &world().store);
     let command = format!(
-        "afterrun show {} --db {} --store {}",
+        "afterrun open {} --db {} --store {}",
         id::STORY2,
         database.display(),
         store.display()
@@ -419,7 +419,7 @@ fn a_copy_that_the_terminal_cannot_take_is_in_a_file() {
         let file = run.join(&files[0]);
         let text = std::fs::read_to_string(&file).expect("read");
         assert!(
-            text.starts_with(&format!("afterrun show {}", id::STORY2)),
+            text.starts_with(&format!("afterrun open {}", id::STORY2)),
             "{text}"
         );
         let mode = file.metadata().expect("there").permissions().mode();

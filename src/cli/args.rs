@@ -89,6 +89,15 @@ pub(super) struct Global {
         hide_short_help = true
     )]
     pub runs_table: String,
+    /// The configuration file, else afterrun/config.toml in $XDG_CONFIG_HOME or ~/.config
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "AFTERRUN_CONFIG",
+        hide_env_values = true,
+        global = true
+    )]
+    pub config: Option<PathBuf>,
     /// One JSON document on stdout
     #[arg(long, global = true)]
     pub json: bool,
@@ -155,6 +164,13 @@ pub(super) enum Command {
     /// Build a small world and open it
     #[command(after_long_help = "Examples:\n  afterrun demo\n  afterrun demo --dir world --no-tui")]
     Demo(Demo),
+    /// Open the interface at a run, a file, a line
+    #[command(
+        after_long_help = "Examples:\n  afterrun open RUN\n  afterrun open engineer@latest src/main.rs:12\n  afterrun open RUN workspace/repository/README.md --base head --view diff\n\n\
+            PATH is in the restored layout, or below the checkout. What ends in a colon and digits is taken\n\
+            for a path where there is one of that name; --line says the line of such a path."
+    )]
+    Open(OpenArgs),
     /// List agents with their sessions and runs, counted by status
     #[command(after_long_help = "Example:\n  afterrun agents --db agno.sqlite")]
     Agents,
@@ -221,6 +237,41 @@ pub(super) struct Demo {
     /// Build it and print where it is, without opening it
     #[arg(long)]
     pub no_tui: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct OpenArgs {
+    /// The run
+    #[arg(value_name = "RUN")]
+    pub run: String,
+    /// The file or folder to stand on, and the line of the file
+    #[arg(value_name = "PATH[:LINE]")]
+    pub path: Option<OsString>,
+    /// The line, for a PATH that itself ends in a colon and digits
+    #[arg(long, value_name = "N", requires = "path", value_parser = clap::value_parser!(u32).range(1..))]
+    pub line: Option<u32>,
+    /// Compare with: pin, head, previous, empty, or another run
+    #[arg(
+        long,
+        value_name = "BASE",
+        default_value = "default",
+        hide_default_value = true
+    )]
+    pub base: String,
+    /// What to show: the diff of a changed file, else the file, unless this says otherwise
+    #[arg(long, value_name = "VIEW", value_enum)]
+    pub view: Option<ViewArg>,
+}
+
+/// A view of the content pane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum ViewArg {
+    /// What changed.
+    Diff,
+    /// The file as the run left it.
+    File,
+    /// Row, proof chain, commits, notices.
+    Info,
 }
 
 #[derive(Debug, Args)]

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use super::args::Global;
 use super::output::Output;
 use super::progress;
-use crate::config::Settings;
+use crate::config::file::ConfigFile;
+use crate::config::{self, Settings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::{CancellationToken, Watch};
 use crate::runs::{Opening, Runs, Tables};
@@ -16,6 +17,7 @@ use crate::tui::look::Look;
 pub(super) struct Context {
     settings: Settings,
     agent: Option<String>,
+    config: Option<PathBuf>,
     look: Look,
     output: Output,
     runtime: tokio::runtime::Runtime,
@@ -50,6 +52,7 @@ impl Context {
                 home: std::env::var_os("HOME").map(PathBuf::from),
             },
             agent: global.opening_as,
+            config: global.config,
             look,
             output,
             runtime,
@@ -67,6 +70,28 @@ impl Context {
 
     pub(super) fn output(&self) -> &Output {
         &self.output
+    }
+
+    /// What the configuration file says.
+    pub(super) fn config(&self) -> Result<ConfigFile> {
+        let home = self.settings.home.as_deref();
+        let place = config::file::place(
+            self.config.clone(),
+            std::env::var_os("XDG_CONFIG_HOME"),
+            home,
+        );
+        match place {
+            Some((path, named)) => ConfigFile::read(&path, named),
+            None => Ok(ConfigFile::default()),
+        }
+    }
+
+    /// Refuses a configuration that was named and is wrong, for commands that need nothing of it.
+    pub(super) fn check_named_config(&self) -> Result<()> {
+        match &self.config {
+            Some(_) => self.config().map(drop),
+            None => Ok(()),
+        }
     }
 
     /// How the interface looks.

@@ -2,7 +2,6 @@
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
@@ -12,8 +11,7 @@ use super::output::{Style, put_bytes};
 use super::show::{notice_json, notice_line};
 use super::target::Target;
 use crate::error::{Error, ErrorKind, Result};
-use crate::progress::Watch;
-use crate::review::{Diff, FileChange, PatchOptions, Review, Status};
+use crate::review::{Diff, FileChange, PatchOptions, Status};
 use crate::text::{visible_bytes, visible_path};
 
 /// `afterrun diff`.
@@ -197,7 +195,11 @@ pub(super) async fn patch(context: &Context, args: &PatchArgs) -> Result<()> {
     let (target, _) = Target::open(context, &args.archive, &args.words, &watch).await?;
     let review = target.review(&watch).await?;
     let diff = target.diff(&review, &args.base, &watch).await?;
-    let patch = whole_patch(&review, &diff, &watch)?;
+    let mut patch = Vec::new();
+    review.blocking_whole_patch(&diff, None, &watch, &mut |text| {
+        patch.extend_from_slice(text);
+        Ok(())
+    })?;
     let output = context.output();
     for notice in &diff.notices {
         if !output.json {
@@ -229,36 +231,6 @@ pub(super) async fn patch(context: &Context, args: &PatchArgs) -> Result<()> {
             }
         }
     }
-}
-
-/// Every file's patch, one after another; refused when one of them cannot be in it.
-fn whole_patch(review: &Arc<Review>, diff: &Diff, watch: &Watch) -> Result<Vec<u8>> {
-    let mut patch = Vec::new();
-    for (index, file) in diff.files.iter().enumerate() {
-        match &file.opaque {
-            // What only the index or a submodule's inside says is in no patch.
-            Some(_)
-                if matches!(file.status, Status::Submodule | Status::Conflicted)
-                    || file.path.ends_with(b"/") => {}
-            Some(why) => {
-                return Err(Error::new(
-                    ErrorKind::UnsafeContent,
-                    format!(
-                        "The patch would be incomplete: {}: {why}",
-                        visible_bytes(&file.path)
-                    ),
-                )
-                .hint("`afterrun restore` brings the files themselves"));
-            }
-            None => patch.extend(review.blocking_patch_text(
-                diff,
-                index,
-                PatchOptions::default(),
-                watch,
-            )?),
-        }
-    }
-    Ok(patch)
 }
 
 /// Writes a new file; nothing is left of one that could not be finished.

@@ -1,27 +1,73 @@
-//! Opening the interface: on the configured database, or on the demo.
+//! Opening the interface: on the configured database, at a place in it, or on the demo.
 
 use std::io::IsTerminal;
+use std::os::unix::ffi::OsStringExt;
 
 use serde_json::json;
 
-use super::args::Demo;
+use super::args::{Demo, OpenArgs, ViewArg};
 use super::context::Context;
+use super::target;
 use crate::config::Settings;
+use crate::config::file::ConfigFile;
 use crate::demo;
 use crate::error::{Error, ErrorKind, Result};
 use crate::private::PrivateFolder;
+use crate::review::BaseChoice;
 use crate::text::visible_path;
 use crate::tui;
+use crate::tui::state::{Destination, View};
+use crate::tui::theme::Choice;
 
 /// `afterrun` without a command.
 pub(super) async fn configured(context: &Context) -> Result<()> {
+    let config = context.config()?;
     context.settings().open_database()?;
     need_terminal("`afterrun runs` lists the runs")?;
-    open(context, context.settings(), None, None).await
+    let start = Start {
+        config,
+        ..Start::default()
+    };
+    open(context, context.settings(), start).await
+}
+
+/// `afterrun open`: the interface at a run, a file, a line.
+pub(super) async fn at(context: &Context, args: OpenArgs) -> Result<()> {
+    let config = context.config()?;
+    context.settings().open_database()?;
+    need_terminal(
+        "`afterrun show RUN`, `afterrun diff RUN PATH` and `afterrun cat RUN PATH` print",
+    )?;
+    let runs = context.settings().open()?;
+    let run = target::run_id(&runs, &args.run).await?;
+    let base = match args.base.parse().unwrap_or_default() {
+        BaseChoice::Run(word) => BaseChoice::Run(target::run_id(&runs, &word).await?),
+        base => base,
+    };
+    let start = Start {
+        config,
+        profile: None,
+        run: Some(run),
+        place: Some(Destination {
+            path: args.path.map(OsStringExt::into_vec),
+            line: args.line,
+            view: args.view.map(|view| match view {
+                ViewArg::Diff => View::Diff,
+                ViewArg::File => View::File,
+                ViewArg::Info => View::Info,
+            }),
+        }),
+        base,
+    };
+    open(context, context.settings(), start).await
 }
 
 /// `afterrun demo`.
 pub(super) async fn demo(context: &Context, args: Demo) -> Result<()> {
+    let config = match args.no_tui {
+        true => ConfigFile::default(),
+        false => context.config()?,
+    };
     if !args.no_tui {
         need_terminal("`afterrun demo --no-tui` builds the world and says where it is")?;
     }
@@ -59,7 +105,13 @@ pub(super) async fn demo(context: &Context, args: Demo) -> Result<()> {
         store: Some(world.store.to_string_lossy().into_owned()),
         ..Settings::default()
     };
-    open(context, &settings, Some("demo"), Some(world.story)).await
+    let start = Start {
+        config,
+        profile: Some("demo"),
+        run: Some(world.story),
+        ..Start::default()
+    };
+    open(context, &settings, start).await
 }
 
 fn need_terminal(instead: &str) -> Result<()> {
@@ -73,24 +125,37 @@ fn need_terminal(instead: &str) -> Result<()> {
     .hint(instead))
 }
 
-async fn open(
-    context: &Context,
-    settings: &Settings,
-    profile: Option<&str>,
+/// Where the interface begins.
+#[derive(Default)]
+struct Start {
+    config: ConfigFile,
+    profile: Option<&'static str>,
     run: Option<String>,
-) -> Result<()> {
+    place: Option<Destination>,
+    base: BaseChoice,
+}
+
+async fn open(context: &Context, settings: &Settings, start: Start) -> Result<()> {
     let runs = settings.open()?;
     let notices = runs.store_notice().into_iter().collect();
+    let mut look = context.look();
+    let configured = start.config.theme_as(&Choice::ALL.map(|(name, _)| name))?;
+    look.theme = look.theme.or(configured);
     tui::run(tui::Options {
         runs,
         database: settings.database_label(),
         store: settings.store_label(),
-        profile: profile.map(str::to_owned),
+        tables: settings.tables.clone(),
+        profile: start.profile.map(str::to_owned),
         opening_as: context.agent().map(str::to_owned),
-        open: run,
+        open: start.run,
+        place: start.place,
+        base: start.base,
         notices,
-        mouse: true,
-        look: context.look(),
+        mouse: start.config.mouse.unwrap_or(true),
+        keymap: start.config.keymap,
+        editor: start.config.editor,
+        look,
     })
     .await
 }

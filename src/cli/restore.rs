@@ -1,12 +1,10 @@
 //! `restore` and `fetch`: what leaves the store.
 
 use std::ffi::OsString;
-use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
 use super::args::{FetchArgs, RestoreArgs};
 use super::context::Context;
@@ -123,7 +121,7 @@ fn report_json(target: &Target, report: &RestoreReport, dry_run: bool) -> Value 
     Value::Object(object)
 }
 
-/// `afterrun fetch`: the bytes are hashed on their way, and only whole ones get their name.
+/// `afterrun fetch`.
 pub(super) async fn fetch(context: &Context, args: &FetchArgs) -> Result<()> {
     let watch = context.watch();
     let shown = visible_path(&args.file);
@@ -131,68 +129,10 @@ pub(super) async fn fetch(context: &Context, args: &FetchArgs) -> Result<()> {
         return fail(ErrorKind::Exists, format!("{shown} already exists"));
     }
     let runs = context.runs()?;
-    let store = runs.checkpoint_store().await?;
     let id = target::run_id(&runs, &args.run).await?;
-    let (_, reference) = runs.pass_gate(&id, &context.opening()).await?;
-    let object = store.fetch(&reference).await?;
-    let (file, inner) = (args.file.clone(), watch.clone());
-    crate::checkpoint::blocking(move || {
-        let parent = file
-            .parent()
-            .filter(|path| !path.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
-        let failed = |error| Error::io("write", &file, error);
-        let mut part = tempfile::Builder::new()
-            .prefix(".fetch-")
-            .tempfile_in(parent)
-            .map_err(failed)?;
-        let (mut bytes, mut digest, mut size) = (object.bytes, Sha256::new(), 0_u64);
-        let mut piece = vec![0; 256 * 1024];
-        loop {
-            inner.check()?;
-            let count = bytes.read(&mut piece).map_err(|error| {
-                Error::new(
-                    ErrorKind::Store,
-                    format!(
-                        "cannot read the stored object: {}",
-                        crate::error::reason(&error)
-                    ),
-                )
-                .source(error)
-            })?;
-            if count == 0 {
-                break;
-            }
-            digest.update(&piece[..count]);
-            size += count as u64;
-            part.write_all(&piece[..count]).map_err(failed)?;
-            inner.at(
-                crate::progress::Stage::Digest,
-                size,
-                object.reference.size(),
-            );
-        }
-        inner.passed(crate::progress::Stage::Digest, size);
-        if size != object.reference.size() {
-            return fail(ErrorKind::SizeMismatch, "Checkpoint size mismatch");
-        }
-        if crate::checkpoint::hex(&digest.finalize()) != object.reference.sha256() {
-            return fail(ErrorKind::ChecksumMismatch, "Checkpoint checksum mismatch");
-        }
-        part.as_file().sync_all().map_err(failed)?;
-        part.persist_noclobber(&file).map_err(|error| {
-            if error.error.kind() == std::io::ErrorKind::AlreadyExists {
-                Error::new(
-                    ErrorKind::Exists,
-                    format!("{} already exists", visible_path(&file)),
-                )
-            } else {
-                failed(error.error)
-            }
-        })?;
-        Ok(())
-    })
-    .await?;
+    let reference = runs
+        .fetch_checkpoint(&id, &context.opening(), &args.file, &watch)
+        .await?;
     let output = context.output();
     if output.json {
         let mut object = Map::new();

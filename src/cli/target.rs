@@ -11,80 +11,18 @@ use crate::archive::{Archive, CheckpointArchive, Entry};
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::progress::Watch;
 use crate::review::{BaseChoice, Diff, Review};
-use crate::runs::{Opening, RunFilter, RunRow, Runs, gate};
-
-/// Prefixes are taken from this many characters on.
-const SHORTEST_PREFIX: usize = 8;
-const PAGE: u32 = 500;
+use crate::runs::{Named, RunRow, Runs};
 
 /// The id that `word` stands for; one that stands for nothing is an id that does not exist.
 pub(super) async fn run_id(runs: &Runs, word: &str) -> Result<String> {
-    let database = runs.database();
-    if database.run(word).await?.is_some() {
-        return Ok(word.to_owned());
-    }
-    if let Some(digest) = word.strip_prefix("sha256:") {
-        let all = RunFilter::default();
-        let found = newest(runs, &all, |run| {
-            gate(&run.run_id, Some(run), &Opening::Own)
-                .is_ok_and(|reference| reference.sha256() == digest)
-        });
-        return found.await?.ok_or_else(|| {
-            Error::new(
-                ErrorKind::NotFound,
-                format!("No run committed the checkpoint {word}"),
-            )
-        });
-    }
-    if let Some(agent) = word.strip_suffix("@latest") {
-        let filter = RunFilter {
-            agent: Some(agent.to_owned()),
-            statuses: vec!["COMPLETED".into()],
-            ..RunFilter::default()
-        };
-        let found = newest(runs, &filter, |run| {
-            gate(&run.run_id, Some(run), &Opening::Own).is_ok()
-        });
-        return found.await?.ok_or_else(|| {
-            Error::new(
-                ErrorKind::NotFound,
-                format!("Agent {agent} has no completed run with a checkpoint"),
-            )
-            .hint("`afterrun agents` lists the agents there are")
-        });
-    }
-    if word.chars().count() >= SHORTEST_PREFIX {
-        let mut found = database.with_prefix(word, 2).await?;
-        if found.len() > 1 {
-            return Err(Error::new(
-                ErrorKind::Usage,
-                format!("{word} begins the ids of several runs"),
-            )
-            .hint(format!("write more of it: {} or {}", found[0], found[1])));
-        }
-        if let Some(id) = found.pop() {
-            return Ok(id);
-        }
-    }
-    Ok(word.to_owned())
-}
-
-/// The newest run of `filter` that `wanted` accepts.
-async fn newest(
-    runs: &Runs,
-    filter: &RunFilter,
-    wanted: impl Fn(&RunRow) -> bool,
-) -> Result<Option<String>> {
-    let mut after = None;
-    loop {
-        let page = runs.database().page(filter, PAGE, after).await?;
-        if let Some(run) = page.runs.into_iter().find(|run| wanted(run)) {
-            return Ok(Some(run.run_id));
-        }
-        after = page.next;
-        if after.is_none() {
-            return Ok(None);
-        }
+    match runs.named(word).await? {
+        Named::Run(run_id) => Ok(run_id),
+        Named::Several(found) => Err(Error::new(
+            ErrorKind::Usage,
+            format!("{word} begins the ids of several runs"),
+        )
+        .hint(format!("write more of it: {} or {}", found[0], found[1]))),
+        Named::Nothing => Ok(word.to_owned()),
     }
 }
 

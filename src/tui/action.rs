@@ -115,6 +115,18 @@ impl Scope {
             Self::Prompt => "Prompts",
         }
     }
+
+    /// Its name in a configuration: `[keys.files]`.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Everywhere => "everywhere",
+            Self::Runs => "runs",
+            Self::Files => "files",
+            Self::Content => "content",
+            Self::Prompt => "prompt",
+        }
+    }
 }
 
 /// One row of the table.
@@ -183,10 +195,10 @@ pub const TABLE: &[Action] = &[
     row(Id::Restore, Everywhere, &["r"], "restore", "restore to a new directory: plan first, then write"),
     row(Id::Patch, Everywhere, &["p"], "patch", "write the whole diff as a patch for git apply"),
     later(row(Id::Apply, Everywhere, &["a"], "apply", "apply the changes to a checkout of yours")),
-    later(row(Id::Fetch, Everywhere, &["F"], "fetch", "keep the verified stored bytes in a file, before retention deletes them")),
+    row(Id::Fetch, Everywhere, &["F"], "fetch", "keep the verified stored bytes in a file, before retention deletes them"),
     row(Id::Copy, Everywhere, &["y"], "copy", "copy a command that shows this"),
-    later(row(Id::CopyPatch, Everywhere, &["Y"], "copy patch", "copy the patch of the file under the cursor, for git apply")),
-    later(row(Id::Editor, Everywhere, &["e"], "editor", "open the file in your editor")),
+    row(Id::CopyPatch, Everywhere, &["Y"], "copy patch", "copy the patch of the file under the cursor, for git apply"),
+    row(Id::Editor, Everywhere, &["e"], "editor", "open the file in your editor"),
     row(Id::PreviousTurn, Everywhere, &["<"], "previous turn", "open the session's turn before"),
     row(Id::NextTurn, Everywhere, &[">"], "next turn", "open the session's next turn"),
     later(row(Id::NextSignal, Everywhere, &["!"], "next signal", "to the next thing worth a look")),
@@ -234,6 +246,21 @@ pub const TABLE: &[Action] = &[
     row(Id::ListDown, Prompt, &["down", "ctrl-n"], "next entry", "down in the list"),
     row(Id::ListUp, Prompt, &["up", "ctrl-p"], "entry before", "up in the list"),
 ];
+
+impl Action {
+    /// Its name in a configuration: `next-hunk`.
+    #[must_use]
+    pub fn key(&self) -> String {
+        let mut name = String::new();
+        for letter in format!("{:?}", self.id).chars() {
+            if letter.is_ascii_uppercase() && !name.is_empty() {
+                name.push('-');
+            }
+            name.push(letter.to_ascii_lowercase());
+        }
+        name
+    }
+}
 
 /// The table's row for `id`.
 #[must_use]

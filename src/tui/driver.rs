@@ -1,6 +1,7 @@
 //! The loop: wait for something, take in all there is, draw once. It never waits on a database, a
 //! disk or a worker, and knows a screen only by what it asks of one, so that tests drive it too.
 
+use std::process::{Command, ExitStatus};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crossterm::event::Event;
@@ -58,6 +59,13 @@ pub trait Surface {
     /// # Errors
     /// When it cannot be taken again.
     fn suspend(&mut self) -> Result<()>;
+
+    /// Gives the terminal to `command`, waits for its end, and takes the terminal again. Nothing of
+    /// ours reads the keyboard meanwhile.
+    ///
+    /// # Errors
+    /// When it cannot be taken again; that the command does not start is an answer.
+    fn hand_over(&mut self, command: &mut Command) -> Result<std::io::Result<ExitStatus>>;
 
     /// Takes the terminal again after something else had it.
     ///
@@ -190,6 +198,13 @@ fn carry_out(
             }
         }
         Effect::Notify(text) => screen.notify(&text)?,
+        Effect::Edit(copy) => {
+            if let Some((program, words)) = copy.words.split_first() {
+                let ended = screen.hand_over(Command::new(program).args(words))?;
+                state.size = screen.size()?;
+                update::edited(state, &copy, ended);
+            }
+        }
         Effect::Mouse(on) => {
             if let Err(error) = screen.set_mouse(on) {
                 if error.kind() != ErrorKind::Unsupported {

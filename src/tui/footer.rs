@@ -6,9 +6,8 @@ use super::fit;
 use super::linear;
 use super::state::{Overlay, Pane, PromptKind, State, View, toned_width};
 use super::theme::{Tone, Toned};
-use super::update::why_not;
+use super::update::{at_work, why_not};
 use crate::progress::Stage;
-use crate::text::human_bytes;
 
 /// Lines that a message may take.
 const MESSAGE_LINES: usize = 4;
@@ -94,21 +93,8 @@ fn message(state: &State, width: usize) -> Option<(Tone, String)> {
     if let Some(note) = state.note.as_ref().filter(|note| !note.stays) {
         return Some((note.tone, note.said(width)));
     }
-    if let Some(restoring) = &state.restoring
-        && let Some(progress) = restoring.progress
-    {
-        let percent = (progress.done.saturating_mul(100))
-            .checked_div(progress.total)
-            .unwrap_or(0);
-        return Some((
-            Tone::Busy,
-            format!(
-                "… restoring to {}: {} of {}, {percent}%  (esc stops it)",
-                restoring.destination,
-                human_bytes(progress.done),
-                human_bytes(progress.total),
-            ),
-        ));
+    if let Some(text) = at_work(state) {
+        return Some((Tone::Busy, text));
     }
     // What is being typed needs the room, and has its own answers.
     if state.overlay.is_some() {
@@ -195,10 +181,13 @@ fn hints(state: &State, width: usize) -> Toned {
         let mut line = Toned::new();
         for id in &ids {
             let action = action(*id);
+            let Some(key) = state.keymap.keys(*id).first() else {
+                continue;
+            };
             if !line.is_empty() {
                 line.push((Tone::Dim, " · ".into()));
             }
-            line.push((Tone::Accent, action.keys[0].into()));
+            line.push((Tone::Accent, key.clone()));
             let name = if *id == Id::Back { "stop" } else { action.name };
             line.push((Tone::Plain, format!(" {name}")));
         }

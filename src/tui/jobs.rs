@@ -1,8 +1,10 @@
 //! Jobs: async work on the library beside the event loop. Each slot holds one job and a newer one
 //! cancels it; answers carry the number of the request they answer, so a late one is dropped.
 
+mod acting;
 mod handle;
 mod keep;
+mod paths;
 mod ready;
 mod syntax;
 mod unfold;

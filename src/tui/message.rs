@@ -1,6 +1,7 @@
 //! What comes in (keys, answers of jobs) and what `update` wants done about it. Each request carries
 //! a number and each answer the number it answers, so that a late one is known for what it is.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use super::action::Id;
 use super::jobs::{DiffHandle, Handle};
 use super::state::{Detail, Failure, FileContent, FileTree, Patch, Runs};
 use crate::checkpoint::CheckpointRef;
+use crate::private::PrivateFolder;
 use crate::progress::Progress;
 use crate::review::{BaseChoice, Commit, Diff, FileChange, Notice, PatchOptions, Stash};
 use crate::runs::{AgentSummary, Cursor, RunFilter, RunPage, RunRow};
@@ -52,6 +54,8 @@ pub enum Effect {
     Copy(String),
     /// Say it outside the terminal, where somebody may look elsewhere.
     Notify(String),
+    /// Give the terminal to an editor on this copy, and wait for it.
+    Edit(CopyToEdit),
     /// Mouse reports on or off.
     Mouse(bool),
     /// Give the terminal back and stop, until the shell goes on.
@@ -81,6 +85,14 @@ pub enum Slot {
     Restore,
     /// Writing a patch.
     Write,
+    /// Writing stored bytes.
+    Fetch,
+    /// Making a patch to copy.
+    Clip,
+    /// Completing a path.
+    Complete,
+    /// Making a copy for an editor.
+    Edit,
     /// Ids for the palette.
     Lookup,
     /// From a typed id, or `<` and `>`, to a run.
@@ -186,6 +198,8 @@ pub enum Request {
         handle: Handle,
         /// The directory to make.
         destination: PathBuf,
+        /// Only these paths and what is below them; all where there are none.
+        only: Vec<Vec<u8>>,
     },
     /// Write the whole diff as a patch.
     WritePatch {
@@ -195,6 +209,42 @@ pub enum Request {
         diff: DiffHandle,
         /// The file to make.
         path: PathBuf,
+    },
+    /// Write a run's verified stored bytes to a file.
+    Fetch {
+        /// The run.
+        run_id: String,
+        /// On whose behalf; `None` for the run's own agent.
+        opening_as: Option<String>,
+        /// The file to make.
+        path: PathBuf,
+    },
+    /// The patch of one file, or of the whole diff, as text.
+    PatchText {
+        /// The run.
+        handle: Handle,
+        /// The comparison.
+        diff: DiffHandle,
+        /// Index in its files; all of them without.
+        file: Option<usize>,
+    },
+    /// Complete a path.
+    Complete {
+        /// As typed.
+        text: String,
+        /// Whether only folders are meant.
+        folders: bool,
+    },
+    /// Copy a file's content for an editor.
+    CopyToEdit {
+        /// The run.
+        handle: Handle,
+        /// The entry's path.
+        path: Vec<u8>,
+        /// The editor's command.
+        editor: Vec<String>,
+        /// The line to stand on.
+        line: Option<u32>,
     },
     /// What typed text means: a run, the start of one's id, or else an action.
     Resolve {
@@ -254,6 +304,10 @@ impl Request {
             Self::Unfold { .. } => Slot::Unfold,
             Self::Restore { .. } => Slot::Restore,
             Self::WritePatch { .. } => Slot::Write,
+            Self::Fetch { .. } => Slot::Fetch,
+            Self::PatchText { .. } => Slot::Clip,
+            Self::Complete { .. } => Slot::Complete,
+            Self::CopyToEdit { .. } => Slot::Edit,
             Self::Lookup { .. } => Slot::Lookup,
             Self::Resolve { .. } | Self::Turn { .. } => Slot::Find,
             Self::Keep { .. } => Slot::Keep,
@@ -346,6 +400,51 @@ pub struct Written {
     pub left_out: Vec<String>,
 }
 
+/// Stored bytes that were written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetched {
+    /// Where, made visible.
+    pub path: String,
+    /// How many.
+    pub size: u64,
+    /// Their digest.
+    pub sha256: String,
+}
+
+/// How typed text may go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// What was typed.
+    pub asked: String,
+    /// It, and what all candidates agree on.
+    pub completed: String,
+    /// The candidates' names, made visible; none where only one was left.
+    pub names: Vec<String>,
+    /// Whether there are more of them.
+    pub more: bool,
+}
+
+/// A file's content, copied for an editor; removed when this is dropped.
+#[derive(Debug)]
+pub struct CopyToEdit {
+    /// The command, in words.
+    pub words: Vec<OsString>,
+    /// The path in the archive, made visible.
+    pub shown: String,
+    _folder: Arc<PrivateFolder>,
+}
+
+impl CopyToEdit {
+    /// A copy in `folder`.
+    pub(crate) fn new(words: Vec<OsString>, shown: String, folder: PrivateFolder) -> Self {
+        Self {
+            words,
+            shown,
+            _folder: Arc::new(folder),
+        }
+    }
+}
+
 /// What typed text turned out to be.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Resolved {
@@ -386,6 +485,14 @@ pub enum Answer {
     Restored(Result<Written, Failure>),
     /// To [`Request::WritePatch`]: files and bytes.
     PatchWritten(Result<(String, u64, u64), Failure>),
+    /// To [`Request::Fetch`].
+    Fetched(Result<Fetched, Failure>),
+    /// To [`Request::PatchText`].
+    PatchText(Result<String, Failure>),
+    /// To [`Request::Complete`].
+    Completed(Result<Completion, Failure>),
+    /// To [`Request::CopyToEdit`].
+    ToEdit(Result<CopyToEdit, Failure>),
     /// To [`Request::Resolve`].
     Resolved(Result<Resolved, Failure>),
     /// To [`Request::Lookup`].

@@ -11,8 +11,10 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::widgets::{Block, BorderType, Clear, Widget};
 
+use super::action::Id;
+use super::fit;
 use super::layout::Areas;
-use super::state::{Overlay, State};
+use super::state::{Help, Overlay, State};
 use super::theme::{Theme, Tone, Toned};
 use super::view::put;
 
@@ -21,9 +23,23 @@ pub fn draw(state: &State, theme: Theme, areas: &Areas, buffer: &mut Buffer) {
     match &state.overlay {
         None => {}
         Some(Overlay::Prompt(open)) => prompt::draw(state, open, theme, areas, buffer),
-        Some(Overlay::Palette(open)) => palette::draw(open, theme, areas, buffer),
-        Some(Overlay::Help(top)) => page(" Keys ", help::lines(state), *top, theme, areas, buffer),
-        Some(Overlay::Jobs(top)) => page(" Jobs ", jobs::lines(state), *top, theme, areas, buffer),
+        Some(Overlay::Palette(open)) => palette::draw(state, open, theme, areas, buffer),
+        Some(Overlay::Help(open)) => {
+            let lines = help::lines(state, open);
+            let body = page(state, " Keys ", lines, open.top, theme, areas, buffer);
+            narrowing(state, open, theme, body, buffer);
+        }
+        Some(Overlay::Jobs(top)) => {
+            page(
+                state,
+                " Jobs ",
+                jobs::lines(state),
+                *top,
+                theme,
+                areas,
+                buffer,
+            );
+        }
     }
 }
 
@@ -88,7 +104,7 @@ pub fn page_width(screen: u16) -> usize {
 #[must_use]
 pub fn last_top(state: &State, open: &Overlay) -> usize {
     let lines = match open {
-        Overlay::Help(_) => help::lines(state).len(),
+        Overlay::Help(open) => help::lines(state, open).len(),
         Overlay::Jobs(_) => jobs::lines(state).len(),
         Overlay::Prompt(_) | Overlay::Palette(_) => 0,
     };
@@ -96,23 +112,49 @@ pub fn last_top(state: &State, open: &Overlay) -> usize {
     lines.saturating_sub(shown)
 }
 
+/// What narrows the list of keys, on the frame's last line.
+fn narrowing(state: &State, open: &Help, theme: Theme, body: Rect, buffer: &mut Buffer) {
+    let row = Rect::new(body.x, body.bottom(), body.width, 1).intersection(buffer.area);
+    let find = state.keymap.how(Id::Find);
+    let width = usize::from(row.width).saturating_sub(2);
+    let mut line = match (open.typing, open.filter.value()) {
+        (true, _) => prompt::input_line(&open.filter, "narrow: ", width),
+        (false, "") => vec![(Tone::Dim, format!("{find} narrows the list"))],
+        (false, text) => vec![(
+            Tone::Accent,
+            fit::clip(
+                &format!("narrowed to {}", crate::text::visible(text)),
+                width,
+            ),
+        )],
+    };
+    line.insert(0, (Tone::Plain, " ".into()));
+    line.push((Tone::Plain, " ".into()));
+    put(theme, line, row, buffer);
+}
+
 fn page(
+    state: &State,
     title: &str,
     lines: Vec<Toned>,
     top: usize,
     theme: Theme,
     areas: &Areas,
     buffer: &mut Buffer,
-) {
+) -> Rect {
     let all = lines.len();
     let height = u16::try_from(all + 2).unwrap_or(u16::MAX);
+    let key = |id| state.keymap.how(id);
+    let close = key(Id::Back);
     let title = if all + 4 > usize::from(areas.footer.y) {
-        format!("{title}· j k scroll · esc closes ")
+        let (down, up) = (key(Id::Down), key(Id::Up));
+        format!("{title}· {down} {up} scroll · {close} closes ")
     } else {
-        format!("{title}· esc closes ")
+        format!("{title}· {close} closes ")
     };
     let body = frame(&title, PAGE, height, theme, areas, buffer);
     for (row, line) in body.rows().zip(lines.into_iter().skip(top)) {
         put(theme, line, row, buffer);
     }
+    body
 }

@@ -11,6 +11,7 @@ pub mod fuzzy;
 mod info;
 mod lines;
 mod overlay;
+mod place;
 mod recent;
 mod retention;
 mod rows;
@@ -34,7 +35,8 @@ pub use files::{FileRow, FilesPane, Show};
 pub use fold::{Block, Fold, Info, InfoLine};
 pub use info::{JSON, about, commit_name, info};
 pub use lines::{change_title, counts, lines, side_by_side, status_tone};
-pub use overlay::{Overlay, Palette, PaletteItem, Prompt, PromptKind};
+pub use overlay::{Help, Overlay, Palette, PaletteItem, Prompt, PromptKind};
+pub use place::{Destination, Seek, split_line};
 pub use recent::Recent;
 pub use retention::warning;
 pub use rows::{Piece, Place, Rows, row_end, slice};
@@ -55,7 +57,7 @@ use super::theme::Tone;
 use crate::checkpoint::CheckpointRef;
 use crate::progress::Progress;
 use crate::review::BaseChoice;
-use crate::runs::{Opening, RunRow};
+use crate::runs::{Opening, RunRow, Tables};
 use crate::text::visible;
 use crate::{Error, ErrorKind};
 
@@ -119,6 +121,8 @@ pub struct Labels {
     pub store: String,
     /// Whether that is Agno's default, which no flag named.
     pub default_store: bool,
+    /// The tables' names.
+    pub tables: Tables,
 }
 
 /// A run that is being opened.
@@ -179,13 +183,15 @@ pub struct Refusal {
     pub chain: Chain,
 }
 
-/// A restore at work.
+/// A restore or a fetch at work.
 #[derive(Clone, Debug)]
 pub struct Restoring {
     /// Where to, made visible.
     pub destination: String,
     /// How far.
     pub progress: Option<Progress>,
+    /// Since when, in milliseconds since the epoch.
+    pub since: i64,
 }
 
 /// Below this many columns a remark takes one line, so that the panes keep theirs.
@@ -247,6 +253,12 @@ pub struct JobLine {
     pub began_ms: i64,
     /// How it ended; `None` while it is at work.
     pub outcome: Option<(Tone, String)>,
+    /// When it began, in milliseconds since the epoch.
+    pub began: i64,
+    /// When it ended.
+    pub ended: Option<i64>,
+    /// How far it was when it said so last.
+    pub progress: Option<Progress>,
 }
 
 /// The whole interface.
@@ -282,6 +294,10 @@ pub struct State {
     pub current: Option<String>,
     /// The restore at work.
     pub restoring: Option<Restoring>,
+    /// The fetch at work.
+    pub fetching: Option<Restoring>,
+    /// Whose patch is being made to be copied, safe to show.
+    pub clip: String,
     /// What takes the keys before the panes do.
     pub overlay: Option<Overlay>,
     /// The line below the chain.
@@ -302,6 +318,12 @@ pub struct State {
     pub keymap: Keymap,
     /// A run to open as soon as the interface stands.
     pub open_first: Option<String>,
+    /// Where to go in the run that is opened next; gone once it is gone to.
+    pub place: Option<Destination>,
+    /// The line to stand on in what is on its way.
+    pub seek: Option<Seek>,
+    /// The editor's command in words, or why there is none.
+    pub editor: Result<Vec<String>, String>,
 }
 
 impl State {
@@ -324,6 +346,8 @@ impl State {
             refusal: None,
             current: None,
             restoring: None,
+            fetching: None,
+            clip: String::new(),
             overlay: None,
             note: None,
             jobs: Vec::new(),
@@ -334,6 +358,9 @@ impl State {
             focused: true,
             keymap: Keymap::default(),
             open_first: None,
+            place: None,
+            seek: None,
+            editor: Err("no editor is named".into()),
         }
     }
 
@@ -359,10 +386,10 @@ impl State {
     #[must_use]
     pub fn at_work(&self) -> bool {
         self.opening.is_some()
-            || self
-                .restoring
-                .as_ref()
-                .is_some_and(|work| work.progress.is_some())
+            || [&self.restoring, &self.fetching]
+                .into_iter()
+                .flatten()
+                .any(|work| work.progress.is_some())
             || self
                 .opened
                 .as_ref()
@@ -415,6 +442,7 @@ impl State {
     pub fn job_ended(&mut self, number: u64, tone: Tone, text: impl Into<String>) {
         if let Some(job) = self.jobs.iter_mut().find(|job| job.number == number) {
             job.outcome = Some((tone, text.into()));
+            job.ended = Some(self.now_ms);
         }
     }
 }

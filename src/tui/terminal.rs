@@ -6,6 +6,7 @@ mod osc;
 use std::io::{Stdout, Write, stdout};
 use std::mem::ManuallyDrop;
 use std::panic::{self, PanicHookInfo};
+use std::process::{Command, ExitStatus};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crossterm::event::{
@@ -24,6 +25,7 @@ use rustix::process::{Signal, kill_current_process_group};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 use super::driver::Surface;
+use super::keyboard::Quiet;
 use super::look::Manner;
 use super::state::State;
 use super::theme::Theme;
@@ -223,6 +225,19 @@ impl Surface for Screen {
         let stopped = kill_current_process_group(Signal::TSTP);
         self.enter()?;
         stopped.map_err(|errno| failed(errno.into()))
+    }
+
+    fn hand_over(&mut self, command: &mut Command) -> Result<std::io::Result<ExitStatus>> {
+        let Some(quiet) = Quiet::keep() else {
+            return Ok(Err(std::io::Error::other(
+                "the keyboard is still being read",
+            )));
+        };
+        give_back();
+        let ended = command.status();
+        let taken = self.enter();
+        drop(quiet);
+        taken.map(|()| ended)
     }
 
     fn resume(&mut self) -> Result<()> {

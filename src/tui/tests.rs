@@ -1,9 +1,13 @@
 //! Keys in, state and screen out; nothing here touches a database, a store or a terminal.
 
+mod acting;
+mod acting_screens;
 mod driving;
 mod files;
 mod filter;
 mod folds;
+mod help_palette;
+mod keyconfig;
 mod keys;
 mod linear;
 mod lists;

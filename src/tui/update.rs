@@ -1,6 +1,7 @@
 //! State and message in, state changed and effects out: nothing here waits, reads or draws. A key
 //! goes to the overlay when there is one, else to the action that the table gives for it.
 
+mod acting;
 mod answers;
 mod away;
 mod compare;
@@ -13,6 +14,7 @@ mod mouse;
 mod open;
 mod overlay;
 mod palette;
+mod place;
 mod prompt;
 mod reopen;
 mod run_pages;
@@ -21,11 +23,13 @@ mod search;
 
 use crossterm::event::{KeyEvent, KeyEventKind};
 
+pub(in crate::tui) use acting::at_work;
+pub use acting::edited;
 pub use enabled::why_not;
 
 use super::action::{Id, Scope, action};
 use super::message::{Effect, Message, PageUse, Request, Slot};
-use super::state::{JobLine, Overlay, Palette, Pane, Prompt, PromptKind, State, View};
+use super::state::{Help, JobLine, Overlay, Palette, Pane, Prompt, PromptKind, State, View};
 use super::theme::Tone;
 use crate::text::visible;
 
@@ -81,6 +85,9 @@ pub(super) fn job_began(state: &mut State, number: u64, what: String) {
         what,
         began_ms: state.now_ms,
         outcome: None,
+        began: state.now_ms,
+        ended: None,
+        progress: None,
     });
 }
 
@@ -88,7 +95,9 @@ fn start(state: &mut State, out: &mut Vec<Effect>) {
     request(state, out, Request::Agents);
     runs::reload(state, out, PageUse::Replace);
     if let Some(run_id) = state.open_first.take() {
+        let place = state.place.take();
         open::open(state, out, run_id);
+        state.place = place;
     }
 }
 
@@ -133,7 +142,7 @@ pub(super) fn act(state: &mut State, out: &mut Vec<Effect>, id: Id) {
         Id::NextPane => turn_focus(state, 1),
         Id::LastPane => turn_focus(state, 2),
         Id::Zoom => state.zoom = !state.zoom,
-        Id::Help => state.overlay = Some(Overlay::Help(0)),
+        Id::Help => state.overlay = Some(Overlay::Help(Help::default())),
         Id::Jobs => state.overlay = Some(Overlay::Jobs(0)),
         Id::Palette => {
             let mut palette = Palette::default();
@@ -163,6 +172,9 @@ pub(super) fn act(state: &mut State, out: &mut Vec<Effect>, id: Id) {
         Id::Restore => prompt::ask_restore(state),
         Id::Patch => prompt::ask_patch(state),
         Id::Copy => copy::copy(state, out),
+        Id::CopyPatch => acting::copy_patch(state, out),
+        Id::Fetch => acting::ask_fetch(state),
+        Id::Editor => acting::edit(state, out),
         Id::PreviousTurn | Id::NextTurn => {
             let run_id = state
                 .current
@@ -217,6 +229,9 @@ fn stop_one(state: &mut State, out: &mut Vec<Effect>) -> bool {
         // Its answer is still waited for: it says that nothing was left behind.
         out.push(Effect::Cancel(Slot::Restore));
         state.say(Tone::Warn, "stopping the restore, removing what it wrote");
+    } else if state.fetching.is_some() {
+        out.push(Effect::Cancel(Slot::Fetch));
+        state.say(Tone::Warn, "stopping the fetch, removing what it wrote");
     } else if let Some(opening) = state.opening.take() {
         stop(state, out, Slot::Open);
         state.current = state.opened.as_ref().map(|run| run.row.run_id.clone());
@@ -224,6 +239,9 @@ fn stop_one(state: &mut State, out: &mut Vec<Effect>) -> bool {
             Tone::Warn,
             format!("stopped opening {}", visible(&opening.run_id)),
         );
+    } else if state.awaited.contains_key(&Slot::Clip) {
+        stop(state, out, Slot::Clip);
+        state.report(Tone::Warn, "stopped making the patch; nothing is copied");
     } else if state.awaited.contains_key(&Slot::Write) {
         stop(state, out, Slot::Write);
         state.report(
@@ -236,7 +254,11 @@ fn stop_one(state: &mut State, out: &mut Vec<Effect>) -> bool {
             opened.comparison.working = None;
             opened.comparison.failure = Some(crate::Error::cancelled().into());
         }
-        state.report(Tone::Warn, "stopped the comparison; b starts another");
+        let base = state.keymap.how(Id::Base);
+        state.report(
+            Tone::Warn,
+            format!("stopped the comparison; {base} starts another"),
+        );
     } else {
         return false;
     }
@@ -277,7 +299,10 @@ fn back(state: &mut State, out: &mut Vec<Effect>) {
     match state.focus {
         Pane::Content => state.focus = Pane::Files,
         Pane::Files => state.focus = Pane::Runs,
-        Pane::Runs => state.say(Tone::Dim, "nothing to go back to; q quits"),
+        Pane::Runs => {
+            let quit = state.keymap.how(Id::Quit);
+            state.say(Tone::Dim, format!("nothing to go back to; {quit} quits"));
+        }
     }
 }
 

@@ -5,6 +5,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
+use super::action::Id;
+use super::keymap::Keymap;
 use super::layout::{Areas, SMALLEST};
 use super::state::{Pane, State, toned_width};
 use super::theme::{Theme, Tone, Toned};
@@ -18,7 +20,7 @@ pub fn draw(state: &State, theme: Theme, frame: &mut Frame<'_>) {
     let areas = Areas::of(state, size);
     let buffer = frame.buffer_mut();
     if areas.too_small {
-        too_small(theme, areas.screen, buffer);
+        too_small(&state.keymap, theme, areas.screen, buffer);
         return;
     }
     if areas.linear {
@@ -67,11 +69,13 @@ pub fn put(theme: Theme, line: Toned, area: Rect, buffer: &mut Buffer) {
     buffer.set_line(area.x, area.y, &theme.line(line), area.width);
 }
 
-fn too_small(theme: Theme, area: Rect, buffer: &mut Buffer) {
+fn too_small(keymap: &Keymap, theme: Theme, area: Rect, buffer: &mut Buffer) {
     let (width, height) = (area.width, area.height);
     let text = format!(
-        "afterrun needs {}×{} characters; this terminal has {width}×{height}. Make it larger, or press q.",
-        SMALLEST.0, SMALLEST.1
+        "afterrun needs {}×{} characters; this terminal has {width}×{height}. Make it larger, or press {}.",
+        SMALLEST.0,
+        SMALLEST.1,
+        keymap.how(Id::Quit)
     );
     let lines = fit::wrap(&text, usize::from(area.width));
     for (row, line) in area.rows().zip(lines) {

@@ -8,12 +8,12 @@ use tokio::sync::oneshot;
 
 use super::handle::Live;
 use super::keep::keep;
-use super::{Context, DiffHandle, Handle, ready, syntax, unfold};
+use super::{Context, DiffHandle, Handle, acting, paths, ready, syntax, unfold};
 use crate::archive::{RestoreOptions, RestoreReport};
 use crate::checkpoint::CheckpointRef;
 use crate::progress::Watch;
 use crate::review::{BaseChoice, Diff, FilePatch, PatchOptions};
-use crate::runs::{Opening, RunRow};
+use crate::runs::{Named, Opening, RunRow};
 use crate::text::{visible, visible_bytes, visible_path};
 use crate::tui::action::Id;
 use crate::tui::message::{Answer, Compared, Request, Resolved, Unfold, Verified, Written};
@@ -22,8 +22,6 @@ use crate::{Error, ErrorKind, Result};
 
 /// Runs to a page.
 const PAGE: u32 = 200;
-/// Shorter starts of an id are not looked up.
-pub(crate) const PREFIX: usize = 8;
 /// Ids that the palette offers.
 const OFFERED: u32 = 8;
 /// Characters of a title that are kept: it may be a whole prompt, and every frame looks at it.
@@ -94,9 +92,39 @@ pub(super) async fn carry_out(context: Context, request: Request, agreed: onesho
         Request::Restore {
             handle,
             destination,
-        } => restore(&context, &handle, destination, agreed).await,
+            only,
+        } => restore(&context, &handle, &destination, only, agreed).await,
         Request::WritePatch { handle, diff, path } => Answer::PatchWritten(
             write_patch(&context, &handle, &diff, path)
+                .await
+                .map_err(Into::into),
+        ),
+        Request::Fetch {
+            run_id,
+            opening_as,
+            path,
+        } => Answer::Fetched(
+            acting::fetch(&context, &run_id, opening_as.as_deref(), &path)
+                .await
+                .map_err(Into::into),
+        ),
+        Request::PatchText { handle, diff, file } => Answer::PatchText(
+            acting::patch_text(&context, &handle, &diff, file)
+                .await
+                .map_err(Into::into),
+        ),
+        Request::Complete { text, folders } => {
+            let watch = context.watch.clone();
+            let work = move || paths::complete(text, folders, paths::home().as_deref(), &watch);
+            Answer::Completed(blocking(work).await.map_err(Into::into))
+        }
+        Request::CopyToEdit {
+            handle,
+            path,
+            editor,
+            line,
+        } => Answer::ToEdit(
+            acting::copy_to_edit(&handle, path, editor, line)
                 .await
                 .map_err(Into::into),
         ),
@@ -129,11 +157,11 @@ fn gone() -> Error {
     Error::new(ErrorKind::Usage, "no run is open")
 }
 
-fn live(handle: &Handle) -> Result<Arc<Live>> {
+pub(super) fn live(handle: &Handle) -> Result<Arc<Live>> {
     handle.live().cloned().ok_or_else(gone)
 }
 
-fn diff_of(handle: &DiffHandle) -> Result<Arc<Diff>> {
+pub(super) fn diff_of(handle: &DiffHandle) -> Result<Arc<Diff>> {
     handle.diff().cloned().ok_or_else(gone)
 }
 
@@ -296,7 +324,8 @@ async fn unfold(context: &Context, what: Unfold) -> Result<Detail> {
 async fn restore(
     context: &Context,
     handle: &Handle,
-    destination: PathBuf,
+    destination: &Path,
+    only: Vec<Vec<u8>>,
     agreed: oneshot::Receiver<()>,
 ) -> Answer {
     let context = context.clone();
@@ -304,11 +333,13 @@ async fn restore(
         Ok(live) => live,
         Err(error) => return Answer::Plan(Err(error.into())),
     };
+    let destination = paths::expand(destination.as_os_str(), paths::home().as_deref());
+    let options = RestoreOptions {
+        only,
+        ..RestoreOptions::default()
+    };
     let done = blocking(move || {
-        let plan = match live
-            .archive
-            .plan_restore(&destination, &RestoreOptions::default())
-        {
+        let plan = match live.archive.plan_restore(&destination, &options) {
             Ok(plan) => plan,
             Err(error) => return Ok(Answer::Plan(Err(error.into()))),
         };
@@ -347,6 +378,7 @@ async fn write_patch(
     let (live, diff) = (live(handle)?, diff_of(diff)?);
     let review = live.review(&context.watch).await?;
     let watch = context.watch.clone();
+    let path = paths::expand(path.as_os_str(), paths::home().as_deref());
     blocking(move || {
         let shown = visible_path(&path);
         let exists = Error::new(ErrorKind::Exists, format!("{shown} already exists"))
@@ -362,12 +394,11 @@ async fn write_patch(
         let failed = |error| Error::io("write", &path, error);
         let mut out = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
         let mut bytes = 0;
-        for file in 0..diff.files.len() {
-            watch.check()?;
-            let text = review.blocking_patch_text(&diff, file, PatchOptions::default(), &watch)?;
-            std::io::Write::write_all(&mut out, &text).map_err(failed)?;
+        review.blocking_whole_patch(&diff, None, &watch, &mut |text| {
+            std::io::Write::write_all(&mut out, text).map_err(failed)?;
             bytes += text.len() as u64;
-        }
+            Ok(())
+        })?;
         match out.persist_noclobber(&path) {
             Ok(_) => Ok((shown, diff.files.len() as u64, bytes)),
             Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Err(exists),
@@ -378,21 +409,12 @@ async fn write_patch(
 }
 
 async fn resolve(context: &Context, text: String, otherwise: Option<Id>) -> Result<Resolved> {
-    let database = context.runs.database();
-    if database.run(&text).await?.is_some() {
-        return Ok(Resolved::Run(text));
-    }
-    if text.chars().count() >= PREFIX {
-        let mut found = database.with_prefix(&text, OFFERED).await?;
-        match found.len() {
-            0 => {}
-            1 => return Ok(Resolved::Run(found.remove(0))),
-            _ => return Ok(Resolved::Several(found)),
-        }
-    }
-    Ok(match otherwise {
-        Some(id) => Resolved::Action(id),
-        None => Resolved::Run(text),
+    let named = context.runs.named(&text).await?;
+    Ok(match (named, otherwise) {
+        (Named::Run(run_id), _) => Resolved::Run(run_id),
+        (Named::Several(found), _) => Resolved::Several(found),
+        (Named::Nothing, Some(id)) => Resolved::Action(id),
+        (Named::Nothing, None) => Resolved::Run(text),
     })
 }
 
@@ -419,7 +441,7 @@ async fn turn(context: &Context, run_id: &str, forward: bool) -> Result<String> 
     })
 }
 
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
     crate::checkpoint::blocking(work).await

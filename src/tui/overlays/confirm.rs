@@ -1,8 +1,10 @@
 //! A plan, shown before it is carried out. What is confirmed is that very plan: it is not made again.
 
-use crate::text::{grouped, human_bytes};
+use crate::text::{grouped, human_bytes, visible_bytes};
+use crate::tui::action::Id;
 use crate::tui::fit;
 use crate::tui::message::Written;
+use crate::tui::state::State;
 use crate::tui::theme::{Tone, Toned};
 
 /// Left-out links that are named.
@@ -10,7 +12,7 @@ const NAMED: usize = 3;
 
 /// The plan in lines of `width` columns.
 #[must_use]
-pub fn lines(plan: &Written, width: usize) -> Vec<Toned> {
+pub fn lines(state: &State, plan: &Written, only: &[Vec<u8>], width: usize) -> Vec<Toned> {
     let mut lines = vec![
         vec![(Tone::Strong, "Plan".to_owned())],
         field("writes", &plan.destination, width),
@@ -20,6 +22,19 @@ pub fn lines(plan: &Written, width: usize) -> Vec<Toned> {
             width,
         ),
     ];
+    if !only.is_empty() {
+        let marked = fit::count(only.len() as u64, "marked path");
+        lines.push(field("only", &marked, width));
+        let named = only.iter().take(NAMED).map(|path| visible_bytes(path));
+        lines.extend(named.map(|path| field("", &path, width)));
+        if only.len() > NAMED {
+            lines.push(field(
+                "",
+                &format!("… and {} more", only.len() - NAMED),
+                width,
+            ));
+        }
+    }
     if plan.left_out.is_empty() {
         lines.push(field("left out", "nothing", width));
     } else {
@@ -38,9 +53,9 @@ pub fn lines(plan: &Written, width: usize) -> Vec<Toned> {
     }
     lines.push(Toned::new());
     lines.push(vec![
-        (Tone::Accent, "enter".into()),
+        (Tone::Accent, state.keymap.how(Id::Accept)),
         (Tone::Plain, " restores · ".into()),
-        (Tone::Accent, "esc".into()),
+        (Tone::Accent, state.keymap.how(Id::Cancel)),
         (Tone::Plain, " leaves it".into()),
     ]);
     lines

@@ -1,9 +1,9 @@
-//! All keys by scope, straight from the table.
+//! All keys by scope, straight from the table and as they are bound, narrowed by what is typed.
 
-use crate::tui::action::{Scope, TABLE};
+use crate::tui::action::{Action, Scope, TABLE};
 use crate::tui::fit;
 use crate::tui::overlays::page_width;
-use crate::tui::state::State;
+use crate::tui::state::{Help, State};
 use crate::tui::theme::{Tone, Toned};
 use crate::tui::update::why_not;
 
@@ -12,37 +12,85 @@ const INDENT: usize = 19;
 /// Lines that one key may take.
 const AT_MOST: usize = 3;
 
-/// The lines of the page.
+/// The lines of the page, below the one that is typed.
 #[must_use]
-pub fn lines(state: &State) -> Vec<Toned> {
+pub fn lines(state: &State, open: &Help) -> Vec<Toned> {
     let width = page_width(state.size.0).saturating_sub(INDENT).max(8);
+    let needle = open.filter.value().trim();
     let mut lines = Vec::new();
     for scope in Scope::ALL {
+        let actions = TABLE.iter().filter(|action| action.scope == scope);
+        let mut actions = actions
+            .filter(|action| matches(state, action, needle))
+            .peekable();
+        if actions.peek().is_none() {
+            continue;
+        }
         if !lines.is_empty() {
             lines.push(Toned::new());
         }
         lines.push(vec![(Tone::Accent, scope.title().to_owned())]);
-        for action in TABLE.iter().filter(|action| action.scope == scope) {
-            let why = match scope {
-                Scope::Prompt => None,
-                _ => why_not(state, action.id),
-            };
-            let tone = if why.is_some() {
-                Tone::Dim
-            } else {
-                Tone::Plain
-            };
-            let keys = format!("  {} ", fit::pad(&action.keys.join(" "), INDENT - 3));
-            let (key_tone, text) = match why {
-                Some(why) => (Tone::Dim, format!("{} — {why}", action.doc)),
-                None => (Tone::Accent, action.doc.to_owned()),
-            };
-            let text = fit::wrap_at_most(&text, width, AT_MOST).into_iter();
-            lines.extend(text.enumerate().map(|(index, text)| match index {
-                0 => vec![(key_tone, keys.clone()), (tone, text)],
-                _ => vec![(tone, format!("{:INDENT$}{text}", ""))],
-            }));
+        for action in actions {
+            lines.extend(entry(state, action, width));
         }
     }
+    if lines.is_empty() {
+        let text = format!("No key is about {}.", crate::text::visible(needle));
+        lines.push(vec![(Tone::Dim, fit::clip(&text, width + INDENT))]);
+    }
     lines
+}
+
+/// Whether `needle` is one of the action's keys, or stands in its name or in what it does.
+fn matches(state: &State, action: &Action, needle: &str) -> bool {
+    if needle.is_empty() || state.keymap.keys(action.id).iter().any(|key| key == needle) {
+        return true;
+    }
+    let needle = needle.to_lowercase();
+    let holds = |text: &str| text.to_lowercase().contains(&needle);
+    let keys = state.keymap.keys(action.id).iter();
+    // One letter is a key, or else it would be in every word.
+    if needle.chars().count() == 1 {
+        return keys.into_iter().any(|key| key.to_lowercase() == needle);
+    }
+    holds(action.name)
+        || holds(action.doc)
+        || holds(&action.key())
+        || keys.into_iter().any(|key| key.starts_with(&needle))
+}
+
+fn entry(state: &State, action: &Action, width: usize) -> Vec<Toned> {
+    let why = match action.scope {
+        Scope::Prompt => None,
+        _ => why_not(state, action.id),
+    };
+    let tone = if why.is_some() {
+        Tone::Dim
+    } else {
+        Tone::Plain
+    };
+    let bound = state.keymap.keys(action.id);
+    let bound = match bound {
+        [] => "unbound".to_owned(),
+        keys => keys.join(" "),
+    };
+    let (key_tone, text) = match why {
+        Some(why) => (Tone::Dim, format!("{} — {why}", action.doc)),
+        None => (Tone::Accent, action.doc.to_owned()),
+    };
+    let keys = fit::wrap(&bound, INDENT - 3);
+    let mut lines: Vec<Toned> = Vec::new();
+    let mut texts = fit::wrap_at_most(&text, width, AT_MOST).into_iter();
+    let mut keys = keys.into_iter();
+    loop {
+        let (left, right) = (keys.next(), texts.next());
+        if left.is_none() && right.is_none() {
+            return lines;
+        }
+        let left = fit::pad(&left.unwrap_or_default(), INDENT - 3);
+        lines.push(vec![
+            (key_tone, format!("  {left} ")),
+            (tone, right.unwrap_or_default()),
+        ]);
+    }
 }

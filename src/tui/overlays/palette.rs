@@ -3,19 +3,19 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::text::visible;
+use crate::text::{visible, visible_bytes};
 use crate::tui::action::action;
 use crate::tui::fit;
 use crate::tui::layout::Areas;
 use crate::tui::overlays::{frame, prompt::input_line};
-use crate::tui::state::{Palette, PaletteItem};
+use crate::tui::state::{Palette, PaletteItem, State};
 use crate::tui::theme::{Theme, Tone, Toned};
 use crate::tui::view::put;
 
 const OFFERS: usize = 14;
 
 /// Draws it.
-pub fn draw(palette: &Palette, theme: Theme, areas: &Areas, buffer: &mut Buffer) {
+pub fn draw(state: &State, palette: &Palette, theme: Theme, areas: &Areas, buffer: &mut Buffer) {
     let rows = palette.items.len().clamp(1, OFFERS) + 4;
     let title = " An action, or the id of a run ";
     let height = u16::try_from(rows).unwrap_or(u16::MAX);
@@ -25,7 +25,15 @@ pub fn draw(palette: &Palette, theme: Theme, areas: &Areas, buffer: &mut Buffer)
     if let Some(row) = lines.next() {
         put(theme, input_line(&palette.input, ": ", width), row, buffer);
     }
-    lines.next();
+    if let Some(row) = lines.next().filter(|_| palette.input.value().is_empty()) {
+        let also = "or sha256:DIGEST, AGENT@latest, or a part of a changed file's path";
+        put(
+            theme,
+            vec![(Tone::Dim, fit::clip(also, width))],
+            row,
+            buffer,
+        );
+    }
     let text = palette.input.value().trim();
     if palette.items.is_empty() {
         let (tone, line) = match &palette.refusal {
@@ -42,7 +50,7 @@ pub fn draw(palette: &Palette, theme: Theme, areas: &Areas, buffer: &mut Buffer)
     let top = (at + 1).saturating_sub(room);
     for (index, item) in palette.items.iter().enumerate().skip(top) {
         let Some(row) = lines.next() else { break };
-        put(theme, line(item, width), row, buffer);
+        put(theme, line(state, item, width), row, buffer);
         if palette.chosen == Some(index) || palette.chosen.is_none() && taken(palette, index) {
             let line = Rect::new(row.x, row.y, row.width, 1);
             buffer.set_style(line, theme.cursor(true));
@@ -64,11 +72,21 @@ fn taken(palette: &Palette, index: usize) -> bool {
         .items
         .iter()
         .position(|item| matches!(item, PaletteItem::Action(..)));
-    first == Some(index)
+    match (first, palette.items.first()) {
+        (None, Some(PaletteItem::File(_))) => index == 0,
+        (first, _) => first == Some(index),
+    }
 }
 
-fn line(item: &PaletteItem, width: usize) -> Toned {
+fn line(state: &State, item: &PaletteItem, width: usize) -> Toned {
     match item {
+        PaletteItem::File(path) => vec![
+            (Tone::Accent, "go to ".into()),
+            (
+                Tone::Plain,
+                fit::clip_start(&visible_bytes(path), width.saturating_sub(6)),
+            ),
+        ],
         PaletteItem::Run(run_id) => vec![
             (Tone::Accent, "open ".into()),
             (
@@ -88,7 +106,8 @@ fn line(item: &PaletteItem, width: usize) -> Toned {
                 None => action.doc.to_owned(),
             };
             let name = fit::pad(action.name, 15);
-            let keys = fit::pad(action.keys[0], 8);
+            let keys = fit::clip(&state.keymap.keys(*id).join(" "), 12);
+            let keys = fit::pad(&keys, 13);
             vec![
                 (tone, format!("{name} ")),
                 (
@@ -99,7 +118,7 @@ fn line(item: &PaletteItem, width: usize) -> Toned {
                     },
                     keys,
                 ),
-                (Tone::Dim, fit::clip_words(&doc, width.saturating_sub(24))),
+                (Tone::Dim, fit::clip_words(&doc, width.saturating_sub(29))),
             ]
         }
     }

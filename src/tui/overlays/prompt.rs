@@ -6,30 +6,48 @@ use tui_input::Input;
 
 use super::{confirm, frame};
 use crate::text::visible;
+use crate::tui::action::Id;
 use crate::tui::fit;
 use crate::tui::layout::Areas;
+use crate::tui::message::Completion;
 use crate::tui::state::{Prompt, PromptKind, State};
 use crate::tui::theme::{Theme, Tone, Toned};
 use crate::tui::view::put;
 
 /// Draws it.
 pub fn draw(state: &State, prompt: &Prompt, theme: Theme, areas: &Areas, buffer: &mut Buffer) {
-    let (title, help) = match prompt.kind {
+    let key = |id| state.keymap.how(id);
+    let (enter, tab) = (key(Id::Accept), key(Id::Complete));
+    let (clear, leave) = (key(Id::Clear), key(Id::Cancel));
+    let help = |what: &str| {
+        format!("{enter} {what} · {tab} completes · {clear} clears · {leave} leaves it")
+    };
+    let (title, help) = match &prompt.kind {
         PromptKind::OpenAs => (
-            " Open runs as agent ",
-            "enter opens runs as this agent · empty: each as its own",
+            " Open runs as agent ".to_owned(),
+            format!("{enter} opens runs as this agent · empty: each as its own"),
         ),
         PromptKind::Restore => (
-            " Restore to a new directory ",
-            "enter shows the plan · ctrl-u clears · esc leaves it",
+            match prompt.only.len() {
+                0 => " Restore to a new directory ".to_owned(),
+                marked => format!(" Restore {marked} marked to a new directory "),
+            },
+            help("shows the plan"),
         ),
         PromptKind::Patch => (
-            " Write the diff as a patch to ",
-            "enter writes it · ctrl-u clears · esc leaves it",
+            " Write the diff as a patch to ".to_owned(),
+            help("writes it"),
+        ),
+        PromptKind::Fetch(run_id) => (
+            format!(
+                " Keep the stored bytes of {} in ",
+                fit::clip(&visible(run_id), 30)
+            ),
+            help("writes them"),
         ),
         PromptKind::Since => (
-            " Only runs made since ",
-            "90m, 12h, 7d, 2w, or a date like 2026-06-01 · empty: all runs",
+            " Only runs made since ".to_owned(),
+            "90m, 12h, 7d, 2w, or a date like 2026-06-01 · empty: all runs".to_owned(),
         ),
         PromptKind::FilterRuns | PromptKind::FilterFiles | PromptKind::Search => return,
     };
@@ -49,19 +67,42 @@ pub fn draw(state: &State, prompt: &Prompt, theme: Theme, areas: &Areas, buffer:
         }
     }
     match (&prompt.plan, prompt.planning) {
-        (Some((_, _, plan)), _) => lines.extend(confirm::lines(plan, room)),
+        (Some((_, _, plan)), _) => lines.extend(confirm::lines(state, plan, &prompt.only, room)),
         (None, true) => lines.extend(said(Tone::Busy, "planning…")),
         (None, false) => {
             if prompt.kind == PromptKind::OpenAs {
                 lines.extend(said(Tone::Dim, &agents(state)));
             }
-            lines.extend(said(Tone::Dim, help));
+            if let Some(completion) = &prompt.completion {
+                lines.extend(candidates(completion, room));
+            }
+            lines.extend(said(Tone::Dim, &help));
         }
     }
     let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);
-    let body = frame(title, width, height, theme, areas, buffer);
+    let body = frame(&title, width, height, theme, areas, buffer);
     for (row, line) in body.rows().zip(lines) {
         put(theme, line, row, buffer);
+    }
+}
+
+/// Lines that candidates may take.
+const CANDIDATES: usize = 6;
+
+/// How the path that is typed may go on.
+fn candidates(completion: &Completion, room: usize) -> Vec<Toned> {
+    let said = |tone, text: &str| vec![vec![(tone, text.to_owned())]];
+    match completion.names.as_slice() {
+        [] if completion.completed == completion.asked => said(Tone::Warn, "nothing begins so"),
+        [] => Vec::new(),
+        names => {
+            let mut text = names.join("  ");
+            if completion.more {
+                text.push_str("  … and more");
+            }
+            let lines = fit::wrap_at_most(&text, room, CANDIDATES).into_iter();
+            lines.map(|line| vec![(Tone::Plain, line)]).collect()
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use tui_input::Input;
 
 use super::Failure;
 use crate::tui::action::Id;
-use crate::tui::message::Written;
+use crate::tui::message::{Completion, Written};
 
 /// What a prompt is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub enum PromptKind {
     Restore,
     /// Where to write the patch.
     Patch,
+    /// Where to write the stored bytes of this run.
+    Fetch(String),
     /// Filter the runs as one types.
     FilterRuns,
     /// Only runs made since.
@@ -38,6 +40,10 @@ pub struct Prompt {
     pub planning: bool,
     /// Why what was asked for cannot be.
     pub failure: Option<Failure>,
+    /// What a restore is limited to; everything where there is none.
+    pub only: Vec<Vec<u8>>,
+    /// How what is typed may go on.
+    pub completion: Option<Completion>,
 }
 
 impl Prompt {
@@ -50,6 +56,8 @@ impl Prompt {
             plan: None,
             planning: false,
             failure: None,
+            only: Vec::new(),
+            completion: None,
         }
     }
 }
@@ -59,6 +67,8 @@ impl Prompt {
 pub enum PaletteItem {
     /// Open this run.
     Run(String),
+    /// Go to this changed file of the open run.
+    File(Vec<u8>),
     /// Do this; why it cannot be done now, where it cannot.
     Action(Id, Option<String>),
 }
@@ -80,6 +90,17 @@ pub struct Palette {
     pub chosen: Option<usize>,
 }
 
+/// The list of keys.
+#[derive(Clone, Debug, Default)]
+pub struct Help {
+    /// The first line that is shown.
+    pub top: usize,
+    /// What narrows the list.
+    pub filter: Input,
+    /// Whether that is being typed.
+    pub typing: bool,
+}
+
 /// What takes the keys before the panes do.
 #[derive(Clone, Debug)]
 pub enum Overlay {
@@ -87,8 +108,8 @@ pub enum Overlay {
     Prompt(Prompt),
     /// Actions and runs by name.
     Palette(Palette),
-    /// All keys, from this line on.
-    Help(usize),
+    /// All keys.
+    Help(Help),
     /// What was started, from this line on.
     Jobs(usize),
 }

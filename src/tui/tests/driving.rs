@@ -1,5 +1,6 @@
 //! The loop itself on the demo world, with a screen that only writes down what is asked of it.
 
+use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
@@ -64,6 +65,10 @@ impl Surface for Fake {
 
     fn suspend(&mut self) -> Result<()> {
         Ok(())
+    }
+
+    fn hand_over(&mut self, _command: &mut Command) -> Result<std::io::Result<ExitStatus>> {
+        Ok(Ok(ExitStatus::default()))
     }
 
     fn resume(&mut self) -> Result<()> {

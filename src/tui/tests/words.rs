@@ -39,30 +39,30 @@ fn copies_a_command_for_a_colleague() {
     let mut app = App::opened(160, 45);
     assert_eq!(
         copied(&mut app),
-        format!("afterrun show run-refunds-4 {FLAGS}")
+        format!("afterrun open run-refunds-4 {FLAGS}")
     );
     app.keys("j");
     assert_eq!(
         copied(&mut app),
-        format!("afterrun show run-refunds-3 {FLAGS}"),
+        format!("afterrun open run-refunds-3 {FLAGS}"),
         "the run under the cursor"
     );
     app.keys("2");
     assert_eq!(
         copied(&mut app),
-        format!("afterrun diff run-refunds-4 README.md {FLAGS}")
+        format!("afterrun open run-refunds-4 workspace/repository/README.md {FLAGS}")
     );
     app.state.content.base = BaseChoice::Head;
     app.state.opening_as = Some("it's me".into());
     app.state.labels.default_store = true;
     assert_eq!(
         copied(&mut app),
-        r"afterrun diff run-refunds-4 README.md --base head --db postgresql://app@db/agno --as 'it'\''s me'"
+        r"afterrun open run-refunds-4 workspace/repository/README.md --base head --db postgresql://app@db/agno --as 'it'\''s me'"
     );
     app.keys("g");
     assert!(
-        copied(&mut app).starts_with("afterrun show run-refunds-4 "),
-        "a folder has no diff of its own"
+        copied(&mut app).starts_with("afterrun open run-refunds-4 workspace --base head "),
+        "a folder too"
     );
 }
 
@@ -74,7 +74,7 @@ fn a_copied_command_is_safe_to_paste() {
     app.keys("2");
     assert_eq!(
         copied(&mut app),
-        r"afterrun show --db 'postgresql://app:***@db/agno' --store s3://checkpoints -- '-x'\''; rm -rf ~; '\'''"
+        r"afterrun open --db 'postgresql://app:***@db/agno' --store s3://checkpoints -- '-x'\''; rm -rf ~; '\'''"
     );
     assert!(app.screen().contains("put the password in for ***"));
     for (run_id, database, why) in [
@@ -91,10 +91,13 @@ fn a_copied_command_is_safe_to_paste() {
 }
 
 #[test]
-fn a_changed_path_is_what_diff_takes() {
+fn a_changed_path_is_what_open_takes() {
     for (path, expected) in [
-        (&b"a b/$x.txt"[..], "run-refunds-4 'a b/$x.txt' --db"),
-        (b"-w.txt", " -- run-refunds-4 -w.txt"),
+        (
+            &b"a b/$x.txt"[..],
+            "run-refunds-4 'workspace/repository/a b/$x.txt' --db",
+        ),
+        (b"-w.txt", "run-refunds-4 workspace/repository/-w.txt --db"),
         (
             b"workspace/repository/x",
             " workspace/repository/workspace/repository/x --db",

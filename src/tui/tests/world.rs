@@ -140,6 +140,7 @@ impl App {
             database: "postgresql://app@db/agno".into(),
             store: "s3://checkpoints".into(),
             default_store: false,
+            tables: crate::runs::Tables::default(),
         };
         let state = State::new(labels, None, (width, height), NOW * 1000);
         let mut app = Self {
@@ -196,9 +197,10 @@ impl App {
     /// Presses keys in the table's notation, separated by spaces.
     pub fn keys(&mut self, keys: &str) {
         for key in keys.split_whitespace() {
-            let (control, name) = match key.strip_prefix("ctrl-") {
-                Some(rest) => (KeyModifiers::CONTROL, rest),
-                None => (KeyModifiers::NONE, key),
+            let (control, name) = match (key.strip_prefix("ctrl-"), key.strip_prefix("alt-")) {
+                (Some(rest), _) => (KeyModifiers::CONTROL, rest),
+                (None, Some(rest)) => (KeyModifiers::ALT, rest),
+                (None, None) => (KeyModifiers::NONE, key),
             };
             let code = match name {
                 "enter" => KeyCode::Enter,
@@ -206,6 +208,7 @@ impl App {
                 "tab" => KeyCode::Tab,
                 "down" => KeyCode::Down,
                 "up" => KeyCode::Up,
+                "f1" => KeyCode::F(1),
                 "space" => KeyCode::Char(' '),
                 letter => KeyCode::Char(letter.chars().next().expect("a key")),
             };

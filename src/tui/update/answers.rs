@@ -1,6 +1,6 @@
 //! Answers of jobs. Each slot waits for one number; an answer to any other came too late.
 
-use super::{content, copy, info, open, overlay, reopen, run_pages};
+use super::{acting, content, copy, info, open, overlay, place, reopen, run_pages};
 use crate::ErrorKind;
 use crate::text::{grouped, human_bytes};
 use crate::tui::action::Id;
@@ -21,6 +21,10 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
         Answer::Unfolded(..) => Slot::Unfold,
         Answer::Plan(_) | Answer::Restored(_) => Slot::Restore,
         Answer::PatchWritten(_) => Slot::Write,
+        Answer::Fetched(_) => Slot::Fetch,
+        Answer::PatchText(_) => Slot::Clip,
+        Answer::Completed(_) => Slot::Complete,
+        Answer::ToEdit(_) => Slot::Edit,
         Answer::Found(_) => Slot::Lookup,
         Answer::Resolved(_) | Answer::Turn(_) => Slot::Find,
         Answer::Kept(_) => Slot::Keep,
@@ -48,9 +52,22 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
         Answer::Opened(Ok(run), _) => open::verified(state, out, number, *run),
         Answer::Opened(Err(failure), row) => open::refused(state, number, failure, row),
         Answer::Reopened(row) => reopen::reopened(state, out, number, *row),
-        Answer::Diff(done) => open::compared(state, done),
-        Answer::Patch(patch) => content::take_patch(state, patch),
-        Answer::File(file) => content::take_file(state, file),
+        Answer::Diff(done) => {
+            open::compared(state, done);
+            place::arrive(state, true);
+        }
+        Answer::Patch(patch) => {
+            content::take_patch(state, patch);
+            place::seek_in_patch(state);
+        }
+        Answer::File(file) => {
+            content::take_file(state, file);
+            place::seek_in_file(state);
+        }
+        Answer::Fetched(done) => acting::fetched(state, number, done),
+        Answer::PatchText(patch) => acting::patch_made(state, out, number, patch),
+        Answer::Completed(done) => overlay::completed(state, done),
+        Answer::ToEdit(copy) => acting::copied_to_edit(state, out, copy),
         Answer::Coloured(colours) => state.content.colours = colours,
         Answer::Unfolded(name, detail) => info::take(state, name, detail),
         Answer::Plan(plan) => overlay::planned(state, number, plan),
@@ -128,7 +145,7 @@ pub(super) fn with_hint(failure: &Failure) -> String {
     }
 }
 
-fn failed(state: &mut State, number: u64, what: &str, failure: &Failure) {
+pub(super) fn failed(state: &mut State, number: u64, what: &str, failure: &Failure) {
     let text = format!("✖ {what}: {}", with_hint(failure));
     state.job_ended(number, Tone::Bad, text.clone());
     state.report(Tone::Bad, text);
@@ -162,6 +179,7 @@ fn crashed(state: &mut State, number: u64, slot: Slot) {
         Slot::Content => {}
         Slot::Unfold => info::crashed(state, &failure),
         Slot::Restore => restored(state, number, Err(failure)),
+        Slot::Fetch => acting::fetched(state, number, Err(failure)),
         Slot::Page => run_pages::take(state, PageUse::Replace, Err(failure)),
         Slot::Search => run_pages::take(state, PageUse::Found, Err(failure)),
         _ => failed(state, number, "a job", &failure),

@@ -109,7 +109,7 @@ pub(super) fn scroll(state: &mut State, by: isize) {
 }
 
 /// Puts a line at the top, or as near to it as there are rows below.
-fn scroll_to(state: &mut State, line: usize) {
+pub(super) fn scroll_to(state: &mut State, line: usize) {
     let shown = lines(state);
     let top = Rows::of(state, &shown).clamped(Place::at(line), height(state));
     state.content.set_top(top);
@@ -155,9 +155,13 @@ fn wrap(state: &mut State) {
         top.offset = 0;
     }
     let how = if content.wrap {
-        "long lines are wrapped"
+        "long lines are wrapped".to_owned()
     } else {
-        "long lines are cut at the edge; L and H go on"
+        let keys = [Id::Rightwards, Id::Leftwards].map(|id| state.keymap.how(id));
+        format!(
+            "long lines are cut at the edge; {} go on",
+            keys.join(" and ")
+        )
     };
     state.say(Tone::Plain, how);
 }
@@ -179,9 +183,11 @@ fn hunk(state: &mut State, forward: bool) {
         }
         None => {
             let end = if forward {
-                "last hunk; } goes to the next file"
+                let next = state.keymap.how(Id::NextFile);
+                format!("last hunk; {next} goes to the next file")
             } else {
-                "first hunk; { goes to the file before"
+                let before = state.keymap.how(Id::PreviousFile);
+                format!("first hunk; {before} goes to the file before")
             };
             state.say(Tone::Dim, format!("this is the {end}"));
         }

@@ -1,10 +1,12 @@
 //! `y`: a command line that shows a colleague what is shown here.
 
+use super::place::content_line;
 use super::request;
 use crate::review::BaseChoice;
+use crate::runs::Tables;
 use crate::text::visible;
 use crate::tui::message::{Effect, Request};
-use crate::tui::state::{Failure, Labels, Pane, State};
+use crate::tui::state::{Failure, Labels, Pane, State, View, split_line};
 use crate::tui::theme::Tone;
 
 /// Copies the command, or says why it would not work.
@@ -45,19 +47,28 @@ pub(super) fn kept(state: &mut State, done: Result<String, Failure>) {
     }
 }
 
-/// `afterrun diff RUN PATH …` on a changed file, else `afterrun show RUN …`, with the flags that this
-/// interface was started with; what cannot be written in a command, else.
+/// `afterrun open RUN PATH:LINE …` with the flags that this interface was started with; what cannot
+/// be written in a command, else.
 fn command(state: &State) -> Result<Option<String>, &'static str> {
     let Some(run_id) = run_id(state) else {
         return Ok(None);
     };
-    let path = changed_path(state, run_id).transpose()?;
-    let mut words = vec![plain(run_id, "the run's id")?];
+    let mut words = vec![plain(run_id, "the run's id")?.to_owned()];
     let mut flags = Vec::new();
-    let mut name = "show";
-    if let Some(path) = &path {
-        name = "diff";
-        words.push(plain(path, "the path")?);
+    if let Some(shown) = shown(state, run_id) {
+        let path = std::str::from_utf8(shown.path).map_err(|_| "the path")?;
+        let path = plain(path, "the path")?;
+        match shown.line {
+            None => words.push(path.to_owned()),
+            Some(line) if shown.apart => {
+                words.push(path.to_owned());
+                flags.push(flag("line", &line.to_string()));
+            }
+            Some(line) => words.push(format!("{path}:{line}")),
+        }
+        flags.extend(shown.view.map(|view| flag("view", view)));
+    }
+    if is_shown(state, run_id) {
         let base = match &state.content.base {
             BaseChoice::Default => None,
             BaseChoice::Pin => Some("pin"),
@@ -69,27 +80,82 @@ fn command(state: &State) -> Result<Option<String>, &'static str> {
         flags.extend(base.map(|base| flag("base", base)));
     }
     let Labels {
-        database, store, ..
+        database,
+        store,
+        tables,
+        ..
     } = &state.labels;
     flags.push(flag("db", label(database, "the database's name")?));
     if !state.labels.default_store {
         flags.push(flag("store", label(store, "the store's name")?));
     }
+    let usual = Tables::default();
+    for (name, table, usual) in [
+        ("sessions-table", &tables.sessions, usual.sessions),
+        ("runs-table", &tables.runs, usual.runs),
+    ] {
+        if *table != usual {
+            flags.push(flag(name, plain(table, "a table's name")?));
+        }
+    }
     if let Some(agent) = &state.opening_as {
         flags.push(flag("as", plain(agent, "the agent's name")?));
     }
     let dashed = words.iter().any(|word| word.starts_with('-'));
-    let words: Vec<String> = words.into_iter().map(quoted).collect();
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     let (words, flags) = (words.join(" "), flags.join(" "));
     Ok(Some(if dashed {
-        format!("afterrun {name} {flags} -- {words}")
+        format!("afterrun open {flags} -- {words}")
     } else {
-        format!("afterrun {name} {words} {flags}")
+        format!("afterrun open {words} {flags}")
     }))
 }
 
+/// Whether the panes at the right are about `run_id`.
+fn is_shown(state: &State, run_id: &str) -> bool {
+    let opened = state.opened.as_ref();
+    state.focus != Pane::Runs
+        && state.refusal.is_none()
+        && opened.is_some_and(|run| run.row.run_id == run_id)
+}
+
+/// What of a run is shown.
+struct Shown<'a> {
+    path: &'a [u8],
+    line: Option<u32>,
+    /// The line cannot stand at the path's end: it would be taken for a part of it, or the path's own
+    /// end for the line.
+    apart: bool,
+    /// Where it is not the view that the command would choose itself.
+    view: Option<&'static str>,
+}
+
+fn shown<'a>(state: &'a State, run_id: &str) -> Option<Shown<'a>> {
+    if !is_shown(state, run_id) {
+        return None;
+    }
+    let tree = state.tree()?;
+    let node = &tree.nodes[state.files.selected()?];
+    let line = content_line(state);
+    let apart = line.is_some_and(|line| {
+        let whole = [&node.path[..], format!(":{line}").as_bytes()].concat();
+        split_line(&node.path).is_some() || tree.find(&whole).is_some()
+    });
+    let view = match (state.content.view, node.change.is_some()) {
+        (View::File, true) => Some("file"),
+        (View::Info, _) => Some("info"),
+        _ => None,
+    };
+    Some(Shown {
+        path: &node.path,
+        line,
+        apart,
+        view,
+    })
+}
+
 /// The run that is meant: the one under the cursor of the list, else the one that the panes show.
-fn run_id(state: &State) -> Option<&str> {
+pub(super) fn run_id(state: &State) -> Option<&str> {
     let chosen = || state.runs.selected().map(|run| run.run_id.as_str());
     let shown = || {
         let opened = state.opened.as_ref().map(|run| run.row.run_id.as_str());
@@ -99,24 +165,6 @@ fn run_id(state: &State) -> Option<&str> {
         Pane::Runs => chosen().or_else(shown),
         Pane::Files | Pane::Content => shown().or_else(chosen),
     }
-}
-
-/// The changed file under the Files cursor, as `afterrun diff` takes it; nothing where another run,
-/// or no change, is meant.
-fn changed_path(state: &State, run_id: &str) -> Option<Result<String, &'static str>> {
-    let opened = state.opened.as_ref()?;
-    if state.focus == Pane::Runs || opened.row.run_id != run_id {
-        return None;
-    }
-    let compared = opened.comparison.done.as_ref()?;
-    let node = &state.tree()?.nodes[state.files.selected()?];
-    let file = compared.files.get(node.change?)?;
-    let mut path = file.path.clone();
-    if path.starts_with(&[&compared.root[..], b"/"].concat()) {
-        // It would be taken for a path in the archive.
-        path = node.path.clone();
-    }
-    Some(String::from_utf8(path).map_err(|_| "the path"))
 }
 
 /// `text`, unless it holds what would not be seen.

@@ -3,7 +3,7 @@
 
 use super::info;
 use crate::tui::action::{Id, action};
-use crate::tui::state::{Pane, SIDES_WIDTH, State, View, side_by_side};
+use crate::tui::state::{NodeKind, Opened, Pane, SIDES_WIDTH, State, View, side_by_side};
 
 /// Why `id` cannot be done now; `None` when it can.
 #[must_use]
@@ -15,23 +15,34 @@ pub fn why_not(state: &State, id: Id) -> Option<String> {
     if let (Some(refusal), true) = (&state.refusal, is_of_diff(id)) {
         return Some(refusal.failure.message.clone());
     }
-    let open_first = || Some("open a run first (enter on it)".to_owned());
+    let key = |id| state.keymap.how(id);
+    let open_first = || Some(format!("open a run first ({} on it)", key(Id::OpenRun)));
     match id {
         Id::Restore => match (&state.refusal, &state.opened) {
             (Some(refusal), _) => Some(refusal.failure.message.clone()),
             (None, None) => open_first(),
-            (None, Some(_)) if state.restoring.is_some() => {
-                Some("one restore is at work; esc stops it".into())
-            }
+            (None, Some(_)) if state.restoring.is_some() => Some(format!(
+                "one restore is at work; {} stops it",
+                key(Id::Back)
+            )),
             (None, Some(run)) => run.unrestorable.clone(),
         },
-        Id::Patch => match (&state.refusal, &state.opened) {
+        Id::Patch | Id::CopyPatch => match (&state.refusal, &state.opened) {
             (Some(refusal), _) => Some(refusal.failure.message.clone()),
             (None, None) => open_first(),
             (None, Some(_)) if state.compared().is_none() => {
                 Some("the comparison is not there yet".into())
             }
+            (None, Some(_)) if id == Id::CopyPatch => no_change(state),
             (None, Some(_)) => None,
+        },
+        Id::Fetch if state.fetching.is_some() => {
+            Some(format!("one fetch is at work; {} stops it", key(Id::Back)))
+        }
+        Id::Editor => match (&state.refusal, &state.opened) {
+            (Some(refusal), _) => Some(refusal.failure.message.clone()),
+            (None, None) => open_first(),
+            (None, Some(run)) => no_editor(state, run),
         },
         Id::Base | Id::ShowFiles => match (&state.refusal, &state.opened) {
             (Some(refusal), _) => Some(refusal.failure.message.clone()),
@@ -41,11 +52,7 @@ pub fn why_not(state: &State, id: Id) -> Option<String> {
         Id::ToContent => match (&state.refusal, &state.opened) {
             (Some(refusal), _) => Some(refusal.failure.message.clone()),
             (None, None) => open_first(),
-            (None, Some(_)) => state
-                .files
-                .selected()
-                .is_none()
-                .then(|| "no file here".into()),
+            (None, Some(_)) => no_file(state),
         },
         Id::MarkFile | Id::Viewed => match (&state.refusal, &state.opened) {
             (Some(refusal), _) => Some(refusal.failure.message.clone()),
@@ -62,27 +69,33 @@ pub fn why_not(state: &State, id: Id) -> Option<String> {
             }
         },
         Id::OpenRun => state.runs.rows.is_empty().then(|| "no run here".into()),
-        Id::Copy | Id::PreviousTurn | Id::NextTurn => {
+        Id::Copy | Id::Fetch | Id::PreviousTurn | Id::NextTurn => {
             let some = state.current.is_some() || state.opened.is_some();
             (!some && state.runs.selected().is_none()).then(|| "choose a run first".into())
         }
         Id::Wrap if state.content.view == View::Transcript => Some("nothing to wrap here".into()),
         Id::Wrap if state.content.view == View::Diff && side_by_side(state) => {
-            Some("sides are cut at their edges (| puts them below each other)".into())
+            let below = key(Id::SideBySide);
+            Some(format!(
+                "sides are cut at their edges ({below} puts them below each other)"
+            ))
         }
         Id::Leftwards | Id::Rightwards if state.content.wrap && !side_by_side(state) => {
-            Some("long lines are wrapped (W cuts them at the edge)".into())
+            let cut = key(Id::Wrap);
+            Some(format!(
+                "long lines are wrapped ({cut} cuts them at the edge)"
+            ))
         }
         Id::SideBySide => beside(state),
         Id::Follow if state.content.view != View::Info => {
-            Some("only in the info (i shows it)".into())
+            Some(format!("only in the info ({} shows it)", key(Id::ViewInfo)))
         }
         Id::Follow => info::under(state)
             .is_none()
             .then(|| "this line holds nothing".into()),
         Id::NextHunk | Id::PreviousHunk | Id::Whitespace | Id::MoreContext | Id::LessContext => {
             if state.content.view != View::Diff {
-                return Some("only in the diff (d shows it)".into());
+                return Some(format!("only in the diff ({} shows it)", key(Id::ViewDiff)));
             }
             state
                 .compared()
@@ -98,7 +111,7 @@ pub fn why_not(state: &State, id: Id) -> Option<String> {
             .content
             .search
             .is_none()
-            .then(|| "search in the content pane first (/)".into()),
+            .then(|| format!("search in the content pane first ({})", key(Id::Find))),
         Id::MarkRun => {
             let none = state.runs.selected().is_none();
             none.then(|| "move to a run first".into())
@@ -113,17 +126,47 @@ pub fn why_not(state: &State, id: Id) -> Option<String> {
     }
 }
 
+fn no_file(state: &State) -> Option<String> {
+    let none = state.files.selected().is_none();
+    none.then(|| "no file here".into())
+}
+
+fn no_change(state: &State) -> Option<String> {
+    let compared = state.compared()?;
+    compared.files.is_empty().then(|| "no file changed".into())
+}
+
+fn no_editor(state: &State, run: &Opened) -> Option<String> {
+    if let Err(why) = &state.editor {
+        return Some(why.clone());
+    }
+    let Some(node) = state
+        .files
+        .selected()
+        .and_then(|node| run.tree.nodes.get(node))
+    else {
+        return Some("no file here".into());
+    };
+    match node.kind {
+        NodeKind::File(_) => None,
+        NodeKind::Gone => Some("it is gone: the run deleted it".into()),
+        _ => Some("only for a file".into()),
+    }
+}
+
 /// Why old and new cannot stand beside each other.
 fn beside(state: &State) -> Option<String> {
     if state.content.view != View::Diff {
-        return Some("only in the diff (d shows it)".into());
+        let diff = state.keymap.how(Id::ViewDiff);
+        return Some(format!("only in the diff ({diff} shows it)"));
     }
     let width = usize::from(state.areas().body(Pane::Content).width);
     if width < SIDES_WIDTH && !state.content.side_by_side {
         let wider = if state.zoom {
-            ""
+            String::new()
         } else {
-            "; z gives it the whole screen"
+            let zoom = state.keymap.how(Id::Zoom);
+            format!("; {zoom} gives it the whole screen")
         };
         return Some(format!(
             "it takes a pane of {SIDES_WIDTH} columns, and this one has {width}{wider}"

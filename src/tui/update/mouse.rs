@@ -8,7 +8,7 @@ use super::{act, content, files, info, runs};
 use crate::tui::action::Id;
 use crate::tui::message::Effect;
 use crate::tui::overlays;
-use crate::tui::state::{Overlay, Pane, State};
+use crate::tui::state::{Help, Overlay, Pane, State};
 
 /// Lines that the wheel turns.
 const WHEEL: usize = 3;
@@ -26,7 +26,7 @@ pub(super) fn mouse(state: &mut State, out: &mut Vec<Effect>, event: MouseEvent)
     };
     if let Some(overlay) = &state.overlay {
         let last = overlays::last_top(state, overlay);
-        if let (Some(down), Some(Overlay::Help(top) | Overlay::Jobs(top))) =
+        if let (Some(down), Some(Overlay::Help(Help { top, .. }) | Overlay::Jobs(top))) =
             (down, &mut state.overlay)
         {
             *top = if down {

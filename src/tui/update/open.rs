@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use super::{content, files, job_began, reopen, request, stop};
+use super::{content, files, job_began, place, reopen, request, stop};
 use crate::ErrorKind;
 use crate::checkpoint::CheckpointRef;
 use crate::progress::{Progress, Stage};
 use crate::review::{BaseChoice, Notice};
 use crate::runs::{RunRow, gate};
 use crate::text::{visible, visible_bytes};
+use crate::tui::action::Id;
 use crate::tui::message::{Compared, Effect, Request, Slot, Verified};
 use crate::tui::state::{
     Chain, Comparison, Failure, FileTree, Opened, OpeningRun, Pane, Refusal, Shorter, State,
@@ -19,6 +20,8 @@ use crate::tui::theme::Tone;
 /// Opens a run; a newer one wins over an older one at work.
 pub(super) fn open(state: &mut State, out: &mut Vec<Effect>, run_id: String) {
     state.note = None;
+    state.place = None;
+    state.seek = None;
     state.runs.comparing = None;
     state.current = Some(run_id.clone());
     let mut chain = Chain::begun(state.now_ms);
@@ -59,6 +62,10 @@ fn is_known(state: &State, progress: Progress) -> bool {
 /// How far a job is.
 pub(super) fn progress(state: &mut State, number: u64, progress: Progress) {
     let awaits = |slot| state.awaited.get(&slot) == Some(&number);
+    let job = state.jobs.iter_mut().find(|job| job.number == number);
+    if let Some(job) = job {
+        job.progress = Some(progress);
+    }
     if state.linear && is_known(state, progress) {
         return;
     }
@@ -71,6 +78,10 @@ pub(super) fn progress(state: &mut State, number: u64, progress: Progress) {
             && progress.stage == Stage::Restore
         {
             restoring.progress = Some(progress);
+        }
+    } else if awaits(Slot::Fetch) {
+        if let Some(fetching) = &mut state.fetching {
+            fetching.progress = Some(progress);
         }
     } else if awaits(Slot::Diff)
         && let Some(opened) = &mut state.opened
@@ -125,6 +136,7 @@ pub(super) fn show(state: &mut State, out: &mut Vec<Effect>, run: Opened) {
         state.files.unfold_changed(&tree);
     }
     files::rebuild(state);
+    place::arrive(state, false);
     // What was opened comes into view where the terminal shows one pane only.
     if state.focus == Pane::Runs && !state.zoom && state.areas().files.is_none() {
         state.focus = Pane::Files;
@@ -171,50 +183,55 @@ pub(super) fn refused(state: &mut State, number: u64, failure: Failure, row: Opt
 /// library's own step where there is none.
 fn with_way_out(state: &State, mut failure: Failure, row: Option<&RunRow>) -> Failure {
     let (earlier, later) = row.map_or((false, false), |row| neighbours(state, row));
-    let before = |text| earlier.then_some(text);
-    let after = |text| later.then_some(text);
+    let key = |id| state.keymap.how(id);
+    let before = || earlier.then(|| format!("press {} for the turn before", key(Id::PreviousTurn)));
+    let after = |what| later.then(|| format!("press {} for {what}", key(Id::NextTurn)));
+    let plain = |text: &str| Some(text.to_owned());
     let hint = match failure.kind {
-        ErrorKind::NotFound => {
-            vec![Some(
-                "press / in the runs to look for it, or R to read the list again",
-            )]
-        }
+        ErrorKind::NotFound => vec![Some(format!(
+            "press {} in the runs to look for it, or {} to read the list again",
+            key(Id::Find),
+            key(Id::Refresh)
+        ))],
         ErrorKind::Foreign => {
             let agent = row.and_then(|row| row.agent_id.as_deref());
             if let Some(agent) = agent.map(visible) {
                 failure.hint = Some(format!(
-                    "it is a run of {agent}: press A and type that name, or nothing to open each run as its own agent"
+                    "it is a run of {agent}: press {} and type that name, or nothing to open each run as its own agent",
+                    key(Id::OpenAs)
                 ));
             }
             return failure;
         }
         ErrorKind::NotCompleted => vec![earlier_or_completed(state, earlier)],
         ErrorKind::NoCheckpoint => vec![
-            Some("the agent ran without a sandbox or without checkpoints"),
-            before("press < for the turn before"),
-            after("press > for the turn after"),
+            plain("the agent ran without a sandbox or without checkpoints"),
+            before(),
+            after("the turn after"),
         ],
         ErrorKind::ObjectMissing => vec![
-            Some("retention keeps a session's newest checkpoints"),
-            after("press > for a later turn"),
+            plain("retention keeps a session's newest checkpoints"),
+            after("a later turn"),
         ],
-        ErrorKind::BadRow | ErrorKind::BadReference => {
-            vec![Some(
-                "the row itself is damaged: press i for what can be read of it",
-            )]
-        }
+        ErrorKind::BadRow | ErrorKind::BadReference => vec![Some(format!(
+            "the row itself is damaged: press {} for what can be read of it",
+            key(Id::ViewInfo)
+        ))],
         ErrorKind::SizeMismatch | ErrorKind::ChecksumMismatch => vec![
-            Some("the stored bytes are not what was committed, so nothing of them is shown"),
-            before("press < for the turn before"),
+            plain("the stored bytes are not what was committed, so nothing of them is shown"),
+            before(),
         ],
         ErrorKind::InvalidArchive => {
-            vec![Some(
+            vec![plain(
                 "the bytes are what was committed, but no archive that may be restored",
             )]
         }
-        _ => vec![Some("press enter on the run to try again")],
+        _ => vec![Some(format!(
+            "press {} on the run to try again",
+            key(Id::OpenRun)
+        ))],
     };
-    let hint: Vec<&str> = hint.into_iter().flatten().collect();
+    let hint: Vec<String> = hint.into_iter().flatten().collect();
     if (failure.hint.is_none() || failure.kind == ErrorKind::NotFound) && !hint.is_empty() {
         failure.hint = Some(hint.join("; "));
     }
@@ -222,17 +239,23 @@ fn with_way_out(state: &State, mut failure: Failure, row: Option<&RunRow>) -> Fa
 }
 
 /// Instead of a run that is not completed: an earlier one of its session, or any completed one.
-fn earlier_or_completed(state: &State, earlier: bool) -> Option<&'static str> {
+fn earlier_or_completed(state: &State, earlier: bool) -> Option<String> {
     let statuses = state.runs.statuses();
+    let (back, status) = (
+        state.keymap.how(Id::PreviousTurn),
+        state.keymap.how(Id::StatusFilter),
+    );
     // The first press of `s` leads there.
     let completed =
         state.runs.status.is_none() && statuses.first().is_some_and(|one| one == "COMPLETED");
     match (earlier, completed) {
-        (true, true) => {
-            Some("press < for the session's turn before, or s to list completed runs only")
-        }
-        (true, false) => Some("press < for the session's turn before"),
-        (false, true) => Some("press s in the runs to list completed runs only"),
+        (true, true) => Some(format!(
+            "press {back} for the session's turn before, or {status} to list completed runs only"
+        )),
+        (true, false) => Some(format!("press {back} for the session's turn before")),
+        (false, true) => Some(format!(
+            "press {status} in the runs to list completed runs only"
+        )),
         (false, false) => None,
     }
 }
@@ -343,9 +366,10 @@ fn remark(state: &mut State, notices: &[Notice]) {
     let Some(notice) = notices.first() else {
         return;
     };
+    let info = state.keymap.how(Id::ViewInfo);
     let end = match notices.len() {
-        1 => "; i shows notices".to_owned(),
-        many => format!(" (and {} more); i shows notices", many - 1),
+        1 => format!("; {info} shows notices"),
+        many => format!(" (and {} more); {info} shows notices", many - 1),
     };
     let remark = visible(&notice.message).into_owned();
     let Some(path) = &notice.path else {

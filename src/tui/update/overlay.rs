@@ -5,9 +5,9 @@ use tui_input::{Input, InputRequest};
 
 use super::{act, palette, prompt};
 use crate::tui::action::{Id, Scope};
-use crate::tui::message::{Effect, Written};
+use crate::tui::message::{Completion, Effect, Written};
 use crate::tui::overlays;
-use crate::tui::state::{Failure, Overlay, PromptKind, State};
+use crate::tui::state::{Failure, Help, Overlay, PromptKind, State};
 use crate::tui::theme::Tone;
 
 /// A key for the overlay.
@@ -18,6 +18,10 @@ pub(super) fn key(state: &mut State, out: &mut Vec<Effect>, event: &KeyEvent) {
         Some(Overlay::Prompt(mut open)) => match id {
             Some(Id::Accept) => prompt::accept(state, out, open),
             Some(Id::Cancel) => prompt::cancel(state, out, open),
+            Some(Id::Complete) => {
+                prompt::complete(state, out, &open);
+                state.overlay = Some(Overlay::Prompt(open));
+            }
             _ => {
                 if edit(&mut open.input, id, event) {
                     prompt::edited(state, out, &mut open);
@@ -43,21 +47,62 @@ pub(super) fn key(state: &mut State, out: &mut Vec<Effect>, event: &KeyEvent) {
                 palette::keep(state, open);
             }
         },
-        Some(open @ (Overlay::Help(top) | Overlay::Jobs(top))) => {
-            let last = overlays::last_top(state, &open);
-            let Some(top) = page(state, event, top, last) else {
-                // It is closed; a key that is no way out does what the page said it does.
-                let id = state.keymap.lookup(Scope::Runs, event);
-                if let Some(id) = id.filter(|id| !is_way_out(*id)) {
-                    act(state, out, id);
-                }
-                return;
-            };
-            state.overlay = Some(match open {
-                Overlay::Jobs(_) => Overlay::Jobs(top),
-                _ => Overlay::Help(top),
-            });
+        Some(Overlay::Help(open)) => help(state, out, event, id, open),
+        Some(Overlay::Jobs(top)) => {
+            let last = overlays::last_top(state, &Overlay::Jobs(top));
+            match page(state, event, top, last) {
+                Some(top) => state.overlay = Some(Overlay::Jobs(top)),
+                None => beyond(state, out, event),
+            }
         }
+    }
+}
+
+/// A key on the list of keys: `/` begins to narrow it, and what is typed then is text.
+fn help(
+    state: &mut State,
+    out: &mut Vec<Effect>,
+    event: &KeyEvent,
+    id: Option<Id>,
+    mut open: Help,
+) {
+    let narrowed = !open.filter.value().is_empty();
+    if open.typing {
+        match id {
+            Some(Id::Accept) => open.typing = false,
+            Some(Id::Cancel) => {
+                open.typing = false;
+                open.filter.reset();
+            }
+            Some(Id::ListDown) => open.top += 1,
+            Some(Id::ListUp) => open.top = open.top.saturating_sub(1),
+            _ => {
+                if edit(&mut open.filter, id, event) {
+                    open.top = 0;
+                }
+            }
+        }
+    } else {
+        let last = overlays::last_top(state, &Overlay::Help(open.clone()));
+        match state.keymap.lookup(Scope::Runs, event) {
+            Some(Id::Find) => open.typing = true,
+            Some(Id::Back) if narrowed => open.filter.reset(),
+            _ => match page(state, event, open.top, last) {
+                Some(top) => open.top = top,
+                None => return beyond(state, out, event),
+            },
+        }
+    }
+    let last = overlays::last_top(state, &Overlay::Help(open.clone()));
+    open.top = open.top.min(last);
+    state.overlay = Some(Overlay::Help(open));
+}
+
+/// The page is closed; a key that is no way out does what the page said it does.
+fn beyond(state: &mut State, out: &mut Vec<Effect>, event: &KeyEvent) {
+    let id = state.keymap.lookup(Scope::Runs, event);
+    if let Some(id) = id.filter(|id| !is_way_out(*id)) {
+        act(state, out, id);
     }
 }
 
@@ -126,12 +171,18 @@ pub(super) fn paste(state: &mut State, out: &mut Vec<Effect>, text: &str) {
             palette::edited(state, out, &mut open);
             palette::keep(state, open);
         }
+        Some(Overlay::Help(mut open)) => {
+            open.typing = true;
+            open.top = 0;
+            insert(&mut open.filter, line);
+            state.overlay = Some(Overlay::Help(open));
+        }
         other => {
             state.overlay = other;
-            state.say(
-                Tone::Warn,
-                "pasted text goes into a prompt: press : or / first",
-            );
+            let keys = [Id::Palette, Id::Find].map(|id| state.keymap.how(id));
+            let keys = keys.join(" or ");
+            let text = format!("pasted text goes into a prompt: press {keys} first");
+            state.say(Tone::Warn, text);
         }
     }
 }
@@ -156,6 +207,26 @@ pub(super) fn planned(state: &mut State, number: u64, plan: Result<Written, Fail
             let text = prompt.input.value().trim().to_owned();
             prompt.plan = Some((number, text, plan));
         }
+        Err(failure) => prompt.failure = Some(failure),
+    }
+}
+
+/// A path is completed, for the prompt that still says what was asked.
+pub(super) fn completed(state: &mut State, done: Result<Completion, Failure>) {
+    let Some(Overlay::Prompt(prompt)) = &mut state.overlay else {
+        return;
+    };
+    match done {
+        Ok(done) if done.asked == prompt.input.value() => {
+            if done.completed != done.asked {
+                prompt.input = Input::new(done.completed.clone());
+                // A plan was made for what stood there before.
+                prompt.failure = None;
+                prompt.plan = None;
+            }
+            prompt.completion = Some(done);
+        }
+        Ok(_) => {}
         Err(failure) => prompt.failure = Some(failure),
     }
 }

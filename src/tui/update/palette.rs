@@ -1,19 +1,24 @@
 //! The palette: runs by their id, actions by their name. An id that is typed whole wins over
 //! everything; the database decides that, not what happens to be loaded.
 
+use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+
 use super::answers::offered;
 use super::enabled::why_not;
-use super::{act, open, request};
-use crate::runs::gate;
-use crate::text::visible;
+use super::{act, files, open, request, show};
+use crate::runs::{SHORTEST_PREFIX, gate};
+use crate::text::{visible, visible_bytes};
 use crate::tui::action::{Action, Scope, TABLE};
 use crate::tui::message::{Effect, Request};
-use crate::tui::state::{Failure, Overlay, Palette, PaletteItem, State};
+use crate::tui::state::{Failure, Overlay, Palette, PaletteItem, Pane, State, View};
 
 /// Loaded runs that are offered.
 const RUNS: usize = 6;
-/// Shorter starts of an id are not looked up.
-const PREFIX: usize = 8;
+/// Changed files that are offered.
+const FILES: usize = 8;
+/// Fewer letters offer no files: they would be in every path.
+const FILE_LETTERS: usize = 2;
 
 /// Makes the offers for what is typed.
 pub(super) fn offer(state: &State, palette: &mut Palette) {
@@ -33,10 +38,11 @@ pub(super) fn offer(state: &State, palette: &mut Palette) {
         runs.sort_by_key(|run_id| run_id != text);
         palette.items.extend(runs.into_iter().map(PaletteItem::Run));
     }
-    let mut actions: Vec<(u8, &Action)> = TABLE
+    let mut fuzzy = Fuzzy::of(text);
+    let mut actions: Vec<((u8, u16), &Action)> = TABLE
         .iter()
         .filter(|action| action.scope != Scope::Prompt && offered(action.id))
-        .filter_map(|action| rank(action, text).map(|rank| (rank, action)))
+        .filter_map(|action| rank(action, text, &mut fuzzy).map(|rank| (rank, action)))
         .collect();
     actions.sort_by_key(|(rank, _)| *rank);
     palette.items.extend(
@@ -44,35 +50,90 @@ pub(super) fn offer(state: &State, palette: &mut Palette) {
             .into_iter()
             .map(|(_, action)| PaletteItem::Action(action.id, why_not(state, action.id))),
     );
+    palette.items.extend(changed_files(state, text));
+}
+
+/// Changed files of the open run whose path holds what is typed, those whose name begins so first.
+fn changed_files(state: &State, text: &str) -> Vec<PaletteItem> {
+    let (Some(compared), Some(tree)) = (state.compared(), state.tree()) else {
+        return Vec::new();
+    };
+    if text.chars().count() < FILE_LETTERS {
+        return Vec::new();
+    }
+    let needle = text.to_lowercase();
+    let mut found: Vec<(bool, &[u8])> = compared
+        .files
+        .iter()
+        .filter_map(|file| {
+            let path = visible_bytes(&file.path).to_lowercase();
+            let name = path.rsplit('/').next().unwrap_or(&path);
+            path.contains(&needle)
+                .then(|| (!name.starts_with(&needle), &file.path[..]))
+        })
+        .collect();
+    found.sort();
+    let whole = |path: &[u8]| match compared.root.is_empty() {
+        true => path.to_vec(),
+        false => [&compared.root[..], b"/", path].concat(),
+    };
+    let found = found.into_iter().map(|(_, path)| whole(path));
+    let found = found.filter(|path| tree.find(path).is_some());
+    found.take(FILES).map(PaletteItem::File).collect()
+}
+
+/// Matches letters in order, with others between them, the closer the better.
+struct Fuzzy {
+    matcher: Matcher,
+    pattern: Option<Pattern>,
+}
+
+impl Fuzzy {
+    fn of(text: &str) -> Self {
+        // One or two letters would be in every name.
+        let enough = text.chars().count() >= 3;
+        let pattern = || {
+            Pattern::new(
+                text,
+                CaseMatching::Ignore,
+                Normalization::Smart,
+                AtomKind::Fuzzy,
+            )
+        };
+        Self {
+            matcher: Matcher::new(Config::DEFAULT),
+            pattern: enough.then(pattern),
+        }
+    }
+
+    /// How far off `name` is, 0 best.
+    fn distance(&mut self, name: &str) -> Option<u16> {
+        let mut letters = Vec::new();
+        let name = Utf32Str::new(name, &mut letters);
+        let score = self.pattern.as_ref()?.score(name, &mut self.matcher)?;
+        Some(u16::MAX - u16::try_from(score).unwrap_or(u16::MAX))
+    }
 }
 
 /// How well `text` names the action, 0 best; `None` when it does not.
-fn rank(action: &Action, text: &str) -> Option<u8> {
+fn rank(action: &Action, text: &str, fuzzy: &mut Fuzzy) -> Option<(u8, u16)> {
     let text = text.to_lowercase();
     let name = action.name.to_lowercase();
     if name == text {
-        return Some(0);
+        return Some((0, 0));
     }
     if name.starts_with(&text) {
-        return Some(1);
+        return Some((1, 0));
     }
     if name.contains(&text) {
-        return Some(2);
+        return Some((2, 0));
     }
     let doc = action.doc.to_lowercase();
     let mut words = doc.split(|letter: char| !letter.is_alphanumeric());
     if words.any(|word| word.starts_with(&text)) {
-        return Some(3);
+        return Some((3, 0));
     }
-    // Letters in order, with others between them; one or two would be in every name.
-    if text.chars().count() < 3 {
-        return None;
-    }
-    let mut rest = name.chars();
-    text.chars()
-        .filter(|letter| !letter.is_whitespace())
-        .all(|letter| rest.any(|other| other == letter))
-        .then_some(4)
+    fuzzy.distance(&name).map(|far| (4, far))
 }
 
 /// The text changed.
@@ -81,7 +142,7 @@ pub(super) fn edited(state: &mut State, out: &mut Vec<Effect>, palette: &mut Pal
     palette.refusal = None;
     let text = palette.input.value().trim();
     // Where nothing is offered, a short text is looked up too: it may be a whole id.
-    if text.chars().count() >= PREFIX || palette.items.is_empty() {
+    if text.chars().count() >= SHORTEST_PREFIX || palette.items.is_empty() {
         let prefix = text.to_owned();
         palette.asked.clone_from(&prefix);
         request(state, out, Request::Lookup { prefix });
@@ -95,10 +156,15 @@ pub(super) fn found(state: &State, palette: &mut Palette, found: Result<Vec<Stri
     palette.found = found.unwrap_or_default();
     offer(state, palette);
     let text = palette.input.value().trim();
-    if answer && palette.items.is_empty() && palette.asked == text {
+    if answer && palette.items.is_empty() && palette.asked == text && !is_named(text) {
         let refusal = gate(text, None, &state.as_opening()).err();
         palette.refusal = refusal.map(|error| visible(error.message()).into_owned());
     }
+}
+
+/// Whether `text` names a run by other means than its id.
+fn is_named(text: &str) -> bool {
+    text.starts_with("sha256:") || text.ends_with("@latest")
 }
 
 /// `enter`.
@@ -110,15 +176,28 @@ pub(super) fn accept(state: &mut State, out: &mut Vec<Effect>, palette: &Palette
     match palette.chosen.and_then(|at| palette.items.get(at)) {
         Some(PaletteItem::Run(run_id)) => return open::open(state, out, run_id.clone()),
         Some(PaletteItem::Action(id, _)) => return act(state, out, *id),
+        Some(PaletteItem::File(path)) => return to_file(state, path),
         None if exact => return open::open(state, out, text),
         None if text.is_empty() => return,
         None => {}
     }
     let otherwise = palette.items.iter().find_map(|item| match item {
         PaletteItem::Action(id, _) => Some(*id),
-        PaletteItem::Run(_) => None,
+        PaletteItem::Run(_) | PaletteItem::File(_) => None,
     });
+    // Nothing else begins so, as far as is known.
+    if let (None, Some(PaletteItem::File(path))) = (otherwise, first) {
+        return to_file(state, path);
+    }
     request(state, out, Request::Resolve { text, otherwise });
+}
+
+/// Goes to a changed file.
+fn to_file(state: &mut State, path: &[u8]) {
+    files::to_path(state, path);
+    state.files.touched = true;
+    show(state, View::Diff);
+    state.focus = Pane::Content;
 }
 
 /// Moves in the list.

@@ -3,17 +3,21 @@
 
 use std::path::PathBuf;
 
-use super::{files, job_began, open, request, run_pages, search, stop};
+use super::{acting, files, job_began, open, request, run_pages, search, stop};
 use crate::text::visible;
+use crate::tui::action::Id;
 use crate::tui::message::{Effect, Request, Slot};
 use crate::tui::state::{Overlay, Prompt, PromptKind, Restoring, State};
 use crate::tui::theme::Tone;
 
-/// A name for files of this run: the start of its id, in letters that any shell takes.
-fn short_name(state: &State) -> String {
-    let Some(run) = &state.opened else {
-        return "run".into();
-    };
+/// A name for files of the open run.
+fn open_name(state: &State) -> String {
+    let run = state.opened.as_ref();
+    run.map_or("run".into(), |run| short_name(&run.row.run_id))
+}
+
+/// A name for files of a run: the start of its id, in letters that any shell takes.
+pub(super) fn short_name(run_id: &str) -> String {
     let plain = |letter: char| {
         if letter.is_ascii_alphanumeric() || "-_".contains(letter) {
             letter
@@ -21,25 +25,29 @@ fn short_name(state: &State) -> String {
             '_'
         }
     };
-    let name: String = run.row.run_id.chars().take(8).map(plain).collect();
+    let name: String = run_id.chars().take(8).map(plain).collect();
     if name.is_empty() { "run".into() } else { name }
 }
 
 /// `r`.
 pub(super) fn ask_restore(state: &mut State) {
-    let text = format!("./afterrun-{}", short_name(state));
-    state.overlay = Some(Overlay::Prompt(Prompt::new(PromptKind::Restore, text)));
+    let text = format!("./afterrun-{}", open_name(state));
+    let mut prompt = Prompt::new(PromptKind::Restore, text);
+    prompt.only = state.files.marked.iter().cloned().collect();
+    prompt.only.sort();
+    state.overlay = Some(Overlay::Prompt(prompt));
 }
 
 /// `p`.
 pub(super) fn ask_patch(state: &mut State) {
-    let text = format!("./afterrun-{}.patch", short_name(state));
+    let text = format!("./afterrun-{}.patch", open_name(state));
     state.overlay = Some(Overlay::Prompt(Prompt::new(PromptKind::Patch, text)));
 }
 
 /// The text changed.
 pub(super) fn edited(state: &mut State, out: &mut Vec<Effect>, prompt: &mut Prompt) {
     prompt.failure = None;
+    prompt.completion = None;
     match prompt.kind {
         PromptKind::Restore => forget_plan(state, out, prompt),
         PromptKind::FilterRuns => {
@@ -50,7 +58,7 @@ pub(super) fn edited(state: &mut State, out: &mut Vec<Effect>, prompt: &mut Prom
             files::rebuild(state);
         }
         PromptKind::Search => search::typed(state, prompt.input.value()),
-        PromptKind::OpenAs | PromptKind::Patch | PromptKind::Since => {}
+        PromptKind::OpenAs | PromptKind::Patch | PromptKind::Fetch(_) | PromptKind::Since => {}
     }
 }
 
@@ -65,15 +73,23 @@ fn forget_plan(state: &mut State, out: &mut Vec<Effect>, prompt: &mut Prompt) {
 /// `enter`; the prompt comes back where it is not done with.
 pub(super) fn accept(state: &mut State, out: &mut Vec<Effect>, mut prompt: Prompt) {
     let text = prompt.input.value().trim().to_owned();
-    match prompt.kind {
+    match prompt.kind.clone() {
         PromptKind::FilterRuns | PromptKind::FilterFiles => {}
+        PromptKind::Fetch(run_id) => {
+            if text.is_empty() {
+                return again(state, prompt);
+            }
+            acting::begin_fetch(state, out, run_id, &text);
+        }
         PromptKind::Search => match search::accepted(state) {
             Some(search) if search.hits.is_empty() => {
                 state.say(Tone::Warn, format!("no match for {}", visible(&text)));
             }
             Some(search) => {
                 let (at, all) = (search.at + 1, search.hits.len());
-                state.say(Tone::Plain, format!("match {at} of {all}; n and N go on"));
+                let keys = [Id::FindNext, Id::FindPrevious].map(|id| state.keymap.how(id));
+                let text = format!("match {at} of {all}; {} go on", keys.join(" and "));
+                state.say(Tone::Plain, text);
             }
             None => {}
         },
@@ -104,6 +120,7 @@ pub(super) fn accept(state: &mut State, out: &mut Vec<Effect>, mut prompt: Promp
                 state.restoring = Some(Restoring {
                     destination: written.destination,
                     progress: None,
+                    since: state.now_ms,
                 });
                 return;
             }
@@ -115,17 +132,32 @@ pub(super) fn accept(state: &mut State, out: &mut Vec<Effect>, mut prompt: Promp
                     Request::Restore {
                         handle,
                         destination,
+                        only: prompt.only.clone(),
                     },
                 );
                 prompt.planning = true;
                 prompt.failure = None;
+                prompt.completion = None;
             }
             again(state, prompt);
         }
     }
 }
 
-fn handles(state: &State) -> Option<(crate::tui::jobs::Handle, crate::tui::jobs::DiffHandle)> {
+/// `tab`: completes the path that is typed.
+pub(super) fn complete(state: &mut State, out: &mut Vec<Effect>, prompt: &Prompt) {
+    let folders = match prompt.kind {
+        PromptKind::Restore => true,
+        PromptKind::Patch | PromptKind::Fetch(_) => false,
+        _ => return,
+    };
+    let text = prompt.input.value().to_owned();
+    request(state, out, Request::Complete { text, folders });
+}
+
+pub(super) fn handles(
+    state: &State,
+) -> Option<(crate::tui::jobs::Handle, crate::tui::jobs::DiffHandle)> {
     let run = state.opened.as_ref()?;
     Some((
         run.handle.clone(),

@@ -1,0 +1,99 @@
+//! Keeping a run's stored bytes in a file, before retention takes them: hashed on their way, and only
+//! whole ones get their name.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::{Opening, Runs};
+use crate::checkpoint::{CheckpointRef, StoredObject, blocking, hex};
+use crate::error::{Error, ErrorKind, Result, fail, reason};
+use crate::progress::{Stage, Watch};
+use crate::text::visible_path;
+
+const PIECE: usize = 256 * 1024;
+
+impl Runs {
+    /// Takes the run through the gate and writes its stored bytes to the new file `file`.
+    ///
+    /// # Errors
+    /// The gate's and the store's; [`ErrorKind::Exists`] when the file is there; nothing is left of
+    /// one that could not be finished.
+    pub async fn fetch_checkpoint(
+        &self,
+        run_id: &str,
+        opening: &Opening<'_>,
+        file: &Path,
+        watch: &Watch,
+    ) -> Result<CheckpointRef> {
+        refuse_existing(file)?;
+        let store = self.checkpoint_store().await?;
+        let (_, reference) = self.pass_gate(run_id, opening).await?;
+        let object = store.fetch(&reference).await?;
+        let (file, watch) = (file.to_path_buf(), watch.clone());
+        blocking(move || write(object, &file, &watch)).await?;
+        Ok(reference)
+    }
+}
+
+fn exists(file: &Path) -> Error {
+    Error::new(
+        ErrorKind::Exists,
+        format!("{} already exists", visible_path(file)),
+    )
+}
+
+fn refuse_existing(file: &Path) -> Result<()> {
+    match std::fs::symlink_metadata(file) {
+        Ok(_) => Err(exists(file)),
+        Err(_) => Ok(()),
+    }
+}
+
+fn write(object: StoredObject, file: &PathBuf, watch: &Watch) -> Result<()> {
+    let parent = file
+        .parent()
+        .filter(|path| !path.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let failed = |error| Error::io("write", file, error);
+    let mut part = tempfile::Builder::new()
+        .prefix(".fetch-")
+        .tempfile_in(parent)
+        .map_err(failed)?;
+    let (mut bytes, mut digest, mut size) = (object.bytes, Sha256::new(), 0_u64);
+    let mut piece = vec![0; PIECE];
+    loop {
+        watch.check()?;
+        let count = bytes.read(&mut piece).map_err(|error| {
+            Error::new(
+                ErrorKind::Store,
+                format!("cannot read the stored object: {}", reason(&error)),
+            )
+            .source(error)
+        })?;
+        if count == 0 {
+            break;
+        }
+        digest.update(&piece[..count]);
+        size += count as u64;
+        part.write_all(&piece[..count]).map_err(failed)?;
+        watch.at(Stage::Digest, size, object.reference.size());
+    }
+    watch.passed(Stage::Digest, size);
+    if size != object.reference.size() {
+        return fail(ErrorKind::SizeMismatch, "Checkpoint size mismatch");
+    }
+    if hex(&digest.finalize()) != object.reference.sha256() {
+        return fail(ErrorKind::ChecksumMismatch, "Checkpoint checksum mismatch");
+    }
+    part.as_file().sync_all().map_err(failed)?;
+    part.persist_noclobber(file).map_err(|error| {
+        if error.error.kind() == std::io::ErrorKind::AlreadyExists {
+            exists(file)
+        } else {
+            failed(error.error)
+        }
+    })?;
+    Ok(())
+}
