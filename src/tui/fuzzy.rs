@@ -1,68 +1,91 @@
 //! Fuzzy matching as fingers know it from fzf: the letters in order, words in any order, and the
-//! case counts as soon as one types an upper-case letter.
+//! case counts as soon as one types an upper-case letter. What narrows the runs is stricter about
+//! how far letters may be strewn ([`Needle`](super::state::needle::Needle)).
 
-use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 /// Characters of a text that are looked at: a hostile one is megabytes long.
 const LOOKED_AT: usize = 1_024;
 
+/// `text` character by character, not by graphemes: letters that are found are known by their place.
+#[must_use]
+pub fn haystack<'a>(text: &'a str, buffer: &'a mut Vec<char>) -> Utf32Str<'a> {
+    if text.is_ascii() {
+        return Utf32Str::Ascii(&text.as_bytes()[..text.len().min(LOOKED_AT)]);
+    }
+    buffer.clear();
+    buffer.extend(text.chars().take(LOOKED_AT));
+    Utf32Str::Unicode(buffer)
+}
+
 /// What is typed, ready to be held against texts.
 pub struct Fuzzy {
-    pattern: Pattern,
+    loose: Pattern,
+    strict: Pattern,
+    /// Whether a path is meant, and not just a name.
+    path: bool,
     matcher: Matcher,
     letters: Vec<char>,
 }
 
 impl Fuzzy {
-    /// `typed`, for names and titles.
+    /// `typed`, for names and paths.
     #[must_use]
-    pub fn text(typed: &str) -> Self {
-        Self::new(typed, Config::DEFAULT)
-    }
-
-    /// `typed`, for paths: letters after a slash count for more.
-    #[must_use]
-    pub fn path(typed: &str) -> Self {
-        Self::new(typed, Config::DEFAULT.match_paths())
-    }
-
-    fn new(typed: &str, config: Config) -> Self {
+    pub fn new(typed: &str) -> Self {
+        let pattern = |kind| Pattern::new(typed, CaseMatching::Smart, Normalization::Smart, kind);
         Self {
-            pattern: Pattern::parse(typed, CaseMatching::Smart, Normalization::Smart),
-            matcher: Matcher::new(config),
+            loose: pattern(AtomKind::Fuzzy),
+            strict: pattern(AtomKind::Substring),
+            path: typed.contains('/'),
+            matcher: Matcher::new(Config::DEFAULT),
             letters: Vec::new(),
         }
     }
 
-    /// How well `text` matches, more is better; `None` where it does not.
-    pub fn score(&mut self, text: &str) -> Option<u32> {
-        let text = Utf32Str::new(start(text), &mut self.letters);
-        self.pattern.score(text, &mut self.matcher)
+    /// How well `name` matches, more is better; `None` where it does not.
+    pub fn score(&mut self, name: &str) -> Option<u32> {
+        let name = haystack(name, &mut self.letters);
+        self.loose.score(name, &mut self.matcher)
     }
 
-    /// Which characters of `text` matched, in order; none where it does not match.
-    pub fn letters(&mut self, text: &str) -> Vec<usize> {
-        let mut found = Vec::new();
-        let text = Utf32Str::new(start(text), &mut self.letters);
-        if self
-            .pattern
-            .indices(text, &mut self.matcher, &mut found)
-            .is_none()
-        {
-            return Vec::new();
+    /// Whether `path` matches: what is typed stands in it, or its name has the letters in order; with
+    /// a slash typed, the whole path may. In a long path any few letters are found somewhere.
+    pub fn is_in(&mut self, path: &str) -> bool {
+        let whole = haystack(path, &mut self.letters);
+        if self.strict.score(whole, &mut self.matcher).is_some() {
+            return true;
         }
-        found.sort_unstable();
-        found.dedup();
-        found.into_iter().map(|at| at as usize).collect()
+        self.score(if self.path { path } else { name(path) })
+            .is_some()
+    }
+
+    /// Which characters of the name at the end of `path` matched, in order.
+    pub fn letters_of_name(&mut self, path: &str) -> Vec<usize> {
+        let (name, mut found) = (name(path), Vec::new());
+        let before = path[..path.len() - name.len()].chars().count();
+        for (text, skipped, pattern) in [
+            (path, before, &self.strict),
+            (name, 0, &self.loose),
+            (path, before, &self.loose),
+        ] {
+            let text = haystack(text, &mut self.letters);
+            if pattern
+                .indices(text, &mut self.matcher, &mut found)
+                .is_some()
+            {
+                found.sort_unstable();
+                found.dedup();
+                let found = found.into_iter().map(|at| at as usize);
+                return found.filter_map(|at| at.checked_sub(skipped)).collect();
+            }
+        }
+        Vec::new()
     }
 }
 
-fn start(text: &str) -> &str {
-    match text.char_indices().nth(LOOKED_AT) {
-        Some((end, _)) => &text[..end],
-        None => text,
-    }
+fn name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 #[cfg(test)]
@@ -71,16 +94,28 @@ mod tests {
 
     #[test]
     fn letters_in_order_and_words_in_any() {
-        let mut fuzzy = Fuzzy::text("rfnd");
-        assert!(fuzzy.score("Fix refunds").is_some());
-        assert!(fuzzy.score("Fix billing").is_none());
+        assert!(Fuzzy::new("rfnd").score("Fix refunds").is_some());
+        assert!(Fuzzy::new("rfnd").score("Fix billing").is_none());
+        assert!(Fuzzy::new("bill fix").score("Fix billing").is_some());
+        assert!(Fuzzy::new("Fix").score("fix").is_none());
+    }
+
+    #[test]
+    fn a_path_is_meant_where_a_slash_is_typed() {
+        assert!(Fuzzy::new("rdme").is_in("src/README.md"));
+        assert!(Fuzzy::new("src").is_in("src/README.md"));
+        assert!(!Fuzzy::new("scm").is_in("src/README.md"));
+        assert!(Fuzzy::new("s/md").is_in("src/README.md"));
+        assert!(!Fuzzy::new("src").is_in(&"x/".repeat(5_000_000)));
+    }
+
+    #[test]
+    fn the_letters_of_a_name_are_known_by_their_place() {
         assert_eq!(
-            Fuzzy::text("bill fix").letters("Fix billing"),
-            [0, 1, 2, 4, 5, 6, 7]
+            Fuzzy::new("rdme").letters_of_name("é\u{301}/README"),
+            [0, 3, 4, 5]
         );
-        assert!(Fuzzy::text("Fix").score("fix").is_none());
-        assert!(Fuzzy::path("src").score(&"x/".repeat(5_000_000)).is_none());
-        let mut paths = Fuzzy::path("readme");
-        assert!(paths.score("src/README.md") > paths.score("src/re_a_d_m_e"));
+        assert_eq!(Fuzzy::new("src").letters_of_name("src/README"), [0; 0]);
+        assert_eq!(Fuzzy::new("c/re").letters_of_name("src/README"), [0, 1]);
     }
 }

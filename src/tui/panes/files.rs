@@ -32,7 +32,7 @@ impl<'a> Shown<'a> {
             compared: state.compared().map(|compared| &**compared),
             viewed: state.viewed(),
             marked: &state.files.marked,
-            fuzzy: (!text.is_empty()).then(|| Fuzzy::path(text)),
+            fuzzy: (!text.is_empty()).then(|| Fuzzy::new(text)),
         }
     }
 
@@ -51,11 +51,7 @@ impl<'a> Shown<'a> {
         let Some(fuzzy) = &mut self.fuzzy else {
             return Vec::new();
         };
-        let cut = path.iter().rposition(|byte| *byte == b'/');
-        let before = visible_bytes(&path[..cut.map_or(0, |cut| cut + 1)]);
-        let before = before.chars().count();
-        let found = fuzzy.letters(&visible_bytes(path)).into_iter();
-        found.filter_map(|at| at.checked_sub(before)).collect()
+        fuzzy.letters_of_name(&visible_bytes(path))
     }
 }
 

@@ -3,25 +3,25 @@
 use crate::runs::RunRow;
 use crate::text::visible;
 use crate::tui::fit;
-use crate::tui::state::{State, fuzzy};
+use crate::tui::state::{State, needle};
 use crate::tui::theme::{Tone, Toned};
 
 /// What is typed, and the memory that matching needs: made once for a frame.
 pub(super) struct Marker {
-    needle: Option<(fuzzy::Needle, nucleo_matcher::Matcher)>,
+    needle: Option<(needle::Needle, nucleo_matcher::Matcher)>,
 }
 
 impl Marker {
     /// A marker for what is typed.
     pub(super) fn of(text: &str) -> Self {
-        let needle = fuzzy::Needle::new(text);
+        let needle = needle::Needle::new(text);
         Self {
-            needle: needle.map(|needle| (needle, fuzzy::matcher())),
+            needle: needle.map(|needle| (needle, needle::matcher())),
         }
     }
 
     /// Whether a word is found in `text`.
-    pub(super) fn finds(&mut self, field: fuzzy::Field, text: &str) -> bool {
+    pub(super) fn finds(&mut self, field: needle::Field, text: &str) -> bool {
         let needle = self.needle.as_mut();
         needle.is_some_and(|(needle, matcher)| needle.hits(matcher, field, text) != 0)
     }
@@ -33,7 +33,7 @@ impl Marker {
         };
         let mut hits = 0;
         for text in texts {
-            hits |= needle.hits(matcher, fuzzy::Field::Words, text);
+            hits |= needle.hits(matcher, needle::Field::Words, text);
         }
         hits == needle.all()
     }
@@ -45,7 +45,7 @@ impl Marker {
         }
         let agent = run.agent_id.as_deref();
         let name = state.runs.agent(agent).and_then(|one| one.name.as_deref());
-        let seen = |text| visible(fuzzy::looked_at(text));
+        let seen = |text| visible(needle::looked_at(text));
         let (id, name) = (seen(agent.unwrap_or("")), seen(name.unwrap_or("")));
         self.finds_all(&[&id, &name, &state.runs.title(&run.session_id)])
     }
@@ -55,7 +55,7 @@ impl Marker {
         &mut self,
         line: &mut Toned,
         tone: Tone,
-        field: fuzzy::Field,
+        field: needle::Field,
         text: &str,
         width: usize,
     ) {
@@ -72,7 +72,7 @@ impl Marker {
             let last = shown.chars().count().saturating_sub(1);
             places = 0..last;
             // An id tells as much by its end, and that is where it matched.
-            if field == fuzzy::Field::Id && letters.last().is_some_and(|at| *at as usize >= last) {
+            if field == needle::Field::Id && letters.last().is_some_and(|at| *at as usize >= last) {
                 shown = fit::pad(&fit::clip_start(text, width), width);
                 let kept = shown.trim_end_matches(' ').chars().count();
                 skipped = text.chars().count() - (kept - 1).min(text.chars().count());

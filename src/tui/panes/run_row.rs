@@ -8,7 +8,7 @@ use crate::checkpoint::CheckpointRef;
 use crate::runs::{RunData, RunRow, gate};
 use crate::text::{human_bytes, visible};
 use crate::tui::fit;
-use crate::tui::state::{Counted, State, fuzzy, toned_width};
+use crate::tui::state::{Counted, State, needle, toned_width};
 use crate::tui::theme::{Tone, Toned};
 use crate::{ErrorKind, Result};
 
@@ -63,7 +63,7 @@ pub(super) fn line(state: &State, run: &RunRow, width: usize, marker: &mut Marke
     let (mut sign, mut tone) = status_sign(&status);
     let mut word = match status.as_str() {
         "" => "unknown".to_owned(),
-        status => visible(fuzzy::looked_at(status)).into_owned(),
+        status => visible(needle::looked_at(status)).into_owned(),
     };
     if matches!(run.data, RunData::Unreadable(_)) {
         (sign, tone) = ("!", Tone::Bad);
@@ -84,14 +84,14 @@ pub(super) fn line(state: &State, run: &RunRow, width: usize, marker: &mut Marke
         (quiet, format!("{turn:>width$} ", width = columns.turn)),
     ];
     if columns.word {
-        marker.mark(&mut line, tone, fuzzy::Field::Words, &word, WORD);
+        marker.mark(&mut line, tone, needle::Field::Words, &word, WORD);
         line.push((quiet, format!(" {age:>4} ")));
         line.push((quiet, size(&answer)));
     } else {
         line.push((quiet, format!("{age:>4} ")));
         match &answer {
             Err(error) if error.kind() == ErrorKind::NotCompleted => {
-                marker.mark(&mut line, tone, fuzzy::Field::Words, &word, SIZE);
+                marker.mark(&mut line, tone, needle::Field::Words, &word, SIZE);
             }
             Err(error) if matches!(error.kind(), ErrorKind::BadRow | ErrorKind::BadReference) => {
                 line.push((Tone::Bad, fit::pad("damaged", SIZE)));
@@ -102,12 +102,12 @@ pub(super) fn line(state: &State, run: &RunRow, width: usize, marker: &mut Marke
     line.push((Tone::Accent, open_sign(state, run).to_owned()));
     line.push((Tone::Warn, if at_risk { "⧗" } else { " " }.to_owned()));
     // Why a run is there that shows nothing of what was typed.
-    let id = visible(fuzzy::looked_at(&run.run_id)).into_owned();
+    let id = visible(needle::looked_at(&run.run_id)).into_owned();
     let has_room = !runs.flat && width >= toned_width(&line) + ID;
-    if has_room && !marker.is_explained(state, run) && marker.finds(fuzzy::Field::Id, &id) {
+    if has_room && !marker.is_explained(state, run) && marker.finds(needle::Field::Id, &id) {
         let room = width - toned_width(&line) - 1;
         line.push((Tone::Plain, " ".into()));
-        marker.mark(&mut line, Tone::Dim, fuzzy::Field::Id, &id, room);
+        marker.mark(&mut line, Tone::Dim, needle::Field::Id, &id, room);
         return line;
     }
     if columns.counts {
@@ -192,9 +192,9 @@ fn whose(line: &mut Toned, state: &State, run: &RunRow, room: usize, marker: &mu
     if room < 6 {
         return;
     }
-    let agent = run.agent_id.as_deref().map(fuzzy::looked_at);
+    let agent = run.agent_id.as_deref().map(needle::looked_at);
     let agent = agent.map_or("no agent".into(), visible);
-    let words = fuzzy::Field::Words;
+    let words = needle::Field::Words;
     let before = toned_width(line);
     line.push((Tone::Plain, " ".into()));
     marker.mark(

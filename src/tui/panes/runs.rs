@@ -8,7 +8,7 @@ use super::run_row;
 use crate::text::{grouped, visible};
 use crate::tui::fit;
 use crate::tui::message::Slot;
-use crate::tui::state::{Item, Order, Pane, Row, Searched, State, fuzzy, toned_width};
+use crate::tui::state::{Item, Order, Pane, Row, Searched, State, needle, toned_width};
 use crate::tui::theme::{Theme, Tone, Toned};
 use crate::tui::tree::{self, TreeRow};
 use crate::tui::view::{put, title_room};
@@ -290,13 +290,13 @@ fn agent_line(
     marker: &mut Marker,
 ) -> Toned {
     let summary = state.runs.agent(agent);
-    let id = agent.map_or("teams and workflows", fuzzy::looked_at);
+    let id = agent.map_or("teams and workflows", needle::looked_at);
     let name = summary.and_then(|summary| summary.name.as_deref());
     let name = name.filter(|name| Some(*name) != agent);
-    let name = name.map(|name| visible(fuzzy::looked_at(name)));
+    let name = name.map(|name| visible(needle::looked_at(name)));
     let id = visible(id);
     let mut line = vec![(Tone::Plain, sign(folded).to_owned())];
-    let words = fuzzy::Field::Words;
+    let words = needle::Field::Words;
     marker.mark(&mut line, Tone::Strong, words, &id, fit::columns(&id));
     if let Some(name) = &name {
         line.push((Tone::Plain, "  ".into()));
@@ -320,7 +320,7 @@ fn session_line(
 ) -> Toned {
     let title = state.runs.title(session);
     let mut line = vec![(Tone::Plain, sign(folded).to_owned())];
-    let words = fuzzy::Field::Words;
+    let words = needle::Field::Words;
     let columns = fit::columns(&title).min(width.saturating_sub(2));
     marker.mark(&mut line, Tone::Plain, words, &title, columns);
     match state.runs.sessions.get(session) {

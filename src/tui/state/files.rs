@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::tree::{FileTree, ROOT};
+use crate::text::visible_bytes;
 use crate::tui::fuzzy::Fuzzy;
 
 /// More changed files than this are not unfolded at once.
@@ -144,11 +145,11 @@ impl FilesPane {
         if self.text.is_empty() {
             return None;
         }
-        let mut fuzzy = Fuzzy::path(&self.text);
+        let mut fuzzy = Fuzzy::new(&self.text);
         let mut matching = vec![false; tree.nodes.len()];
         for (index, node) in tree.nodes.iter().enumerate().skip(1) {
-            let path = String::from_utf8_lossy(&node.path);
-            if !matching[index] && fuzzy.score(&path).is_some() {
+            let path = visible_bytes(&node.path);
+            if !matching[index] && fuzzy.is_in(&path) {
                 let mut at = index;
                 while at != ROOT && !matching[at] {
                     matching[at] = true;

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::counted::Counts;
 use super::run_rows::{Item, Node, Row};
-use super::{Failure, fuzzy};
+use super::{Failure, needle};
 use crate::checkpoint::CheckpointRef;
 use crate::runs::{
     AgentSummary, Cursor, Retention, RunFilter, RunOrder, RunPage, RunRow, SessionInfo,
@@ -291,7 +291,7 @@ impl RunsPane {
         let title = title.map_or(session, |info| info.title.as_str());
         // It may be a whole prompt: its first line says enough.
         let first = title.lines().find(|line| !line.trim().is_empty());
-        visible(fuzzy::looked_at(first.unwrap_or(session).trim())).into_owned()
+        visible(needle::looked_at(first.unwrap_or(session).trim())).into_owned()
     }
 
     /// What is counted of an agent.

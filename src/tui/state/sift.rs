@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use super::fuzzy::{self, Field, Needle};
+use super::needle::{self, Field, Needle};
 use super::runs::{Order, RunsPane, size};
 use crate::runs::RunRow;
 use crate::text::visible;
@@ -34,7 +34,7 @@ impl RunsPane {
         let mut sieve = Sieve {
             pane: self,
             needle,
-            matcher: fuzzy::matcher(),
+            matcher: needle::matcher(),
             of_agents: HashMap::new(),
             of_sessions: HashMap::new(),
             of_statuses: HashMap::new(),
@@ -122,5 +122,5 @@ impl<'a> Sieve<'a> {
 
 /// The part of an id or a name that is looked at, as it is shown.
 fn seen(text: &str) -> std::borrow::Cow<'_, str> {
-    visible(fuzzy::looked_at(text))
+    visible(needle::looked_at(text))
 }

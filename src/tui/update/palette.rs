@@ -1,15 +1,13 @@
 //! The palette: runs by their id, actions by their name. An id that is typed whole wins over
 //! everything; the database decides that, not what happens to be loaded.
 
-use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
-use nucleo_matcher::{Config, Matcher, Utf32Str};
-
 use super::answers::offered;
 use super::enabled::why_not;
 use super::{act, files, open, request, show};
 use crate::runs::{SHORTEST_PREFIX, gate};
 use crate::text::{visible, visible_bytes};
 use crate::tui::action::{Action, Scope, TABLE};
+use crate::tui::fuzzy::Fuzzy;
 use crate::tui::message::{Effect, Request};
 use crate::tui::state::{Failure, Overlay, Palette, PaletteItem, Pane, State, View};
 
@@ -38,8 +36,10 @@ pub(super) fn offer(state: &State, palette: &mut Palette) {
         runs.sort_by_key(|run_id| run_id != text);
         palette.items.extend(runs.into_iter().map(PaletteItem::Run));
     }
-    let mut fuzzy = Fuzzy::of(text);
-    let mut actions: Vec<((u8, u16), &Action)> = TABLE
+    // One or two letters would be in every name.
+    let enough = text.chars().count() >= 3;
+    let mut fuzzy = enough.then(|| Fuzzy::new(&text.to_lowercase()));
+    let mut actions: Vec<((u8, u32), &Action)> = TABLE
         .iter()
         .filter(|action| action.scope != Scope::Prompt && offered(action.id))
         .filter_map(|action| rank(action, text, &mut fuzzy).map(|rank| (rank, action)))
@@ -82,41 +82,8 @@ fn changed_files(state: &State, text: &str) -> Vec<PaletteItem> {
     found.take(FILES).map(PaletteItem::File).collect()
 }
 
-/// Matches letters in order, with others between them, the closer the better.
-struct Fuzzy {
-    matcher: Matcher,
-    pattern: Option<Pattern>,
-}
-
-impl Fuzzy {
-    fn of(text: &str) -> Self {
-        // One or two letters would be in every name.
-        let enough = text.chars().count() >= 3;
-        let pattern = || {
-            Pattern::new(
-                text,
-                CaseMatching::Ignore,
-                Normalization::Smart,
-                AtomKind::Fuzzy,
-            )
-        };
-        Self {
-            matcher: Matcher::new(Config::DEFAULT),
-            pattern: enough.then(pattern),
-        }
-    }
-
-    /// How far off `name` is, 0 best.
-    fn distance(&mut self, name: &str) -> Option<u16> {
-        let mut letters = Vec::new();
-        let name = Utf32Str::new(name, &mut letters);
-        let score = self.pattern.as_ref()?.score(name, &mut self.matcher)?;
-        Some(u16::MAX - u16::try_from(score).unwrap_or(u16::MAX))
-    }
-}
-
 /// How well `text` names the action, 0 best; `None` when it does not.
-fn rank(action: &Action, text: &str, fuzzy: &mut Fuzzy) -> Option<(u8, u16)> {
+fn rank(action: &Action, text: &str, fuzzy: &mut Option<Fuzzy>) -> Option<(u8, u32)> {
     let text = text.to_lowercase();
     let name = action.name.to_lowercase();
     if name == text {
@@ -133,7 +100,8 @@ fn rank(action: &Action, text: &str, fuzzy: &mut Fuzzy) -> Option<(u8, u16)> {
     if words.any(|word| word.starts_with(&text)) {
         return Some((3, 0));
     }
-    fuzzy.distance(&name).map(|far| (4, far))
+    let score = fuzzy.as_mut()?.score(&name)?;
+    Some((4, u32::MAX - score))
 }
 
 /// The text changed.

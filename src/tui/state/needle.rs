@@ -5,6 +5,8 @@
 use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
+use crate::tui::fuzzy::haystack;
+
 /// Words that count, and letters of each.
 const WORDS: usize = 16;
 /// Letters of a word that count.
@@ -56,16 +58,6 @@ pub fn looked_at(text: &str) -> &str {
     text.char_indices()
         .nth(FIELD)
         .map_or(text, |(end, _)| &text[..end])
-}
-
-fn haystack<'a>(text: &'a str, buffer: &'a mut Vec<char>) -> Utf32Str<'a> {
-    // Character by character, not by graphemes: the letters found are marked by their place.
-    if text.is_ascii() {
-        return Utf32Str::Ascii(text.as_bytes());
-    }
-    buffer.clear();
-    buffer.extend(text.chars());
-    Utf32Str::Unicode(buffer)
 }
 
 impl Word {
