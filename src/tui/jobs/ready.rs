@@ -41,13 +41,13 @@ pub(super) fn without_hunks(
         say(visible(why).into_owned());
     } else if change.binary || patch.binary {
         say(match options {
-            Some(_) => "Binary: f shows its bytes.".into(),
+            Some(_) => "Binary: the file view shows its bytes.".into(),
             None => "Binary.".into(),
         });
     } else if patch.hunks.is_empty() && patch.truncated.is_none() {
         say(
             if options.is_some_and(|options| options.ignore_whitespace) {
-                "Nothing but white space changed; w shows it.".into()
+                "Nothing but white space changed, which is left out.".into()
             } else if change.old_path.is_some() {
                 "Moved; its content did not change.".into()
             } else if change.old_mode != change.new_mode && change.old_mode != 0 {
@@ -118,7 +118,7 @@ pub(super) fn content(archive: &Archive, path: &[u8]) -> Result<(FileContent, Ve
     let Some(entry) = archive.entry(path) else {
         return words(vec![
             "Not in the archive: it is gone.".into(),
-            "d shows what it held.".into(),
+            "The diff shows what it held.".into(),
         ]);
     };
     let facts = format!("mode {:04o}", entry.mode);

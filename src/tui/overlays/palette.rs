@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::text::{visible, visible_bytes};
-use crate::tui::action::action;
+use crate::tui::action::{Id, action};
 use crate::tui::fit;
 use crate::tui::layout::Areas;
 use crate::tui::overlays::{frame, prompt::input_line};
@@ -38,7 +38,11 @@ pub fn draw(state: &State, palette: &Palette, theme: Theme, areas: &Areas, buffe
     if palette.items.is_empty() {
         let (tone, line) = match &palette.refusal {
             Some(refusal) => (Tone::Bad, format!("✖ {refusal}")),
-            None => (Tone::Dim, format!("enter opens the run {}", visible(text))),
+            None => {
+                let enter = state.keymap.how(Id::Accept);
+                let line = format!("{enter} opens the run {}", visible(text));
+                (Tone::Dim, line)
+            }
         };
         if let Some(row) = lines.next() {
             put(theme, vec![(tone, fit::clip(&line, width))], row, buffer);

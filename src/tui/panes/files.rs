@@ -1,12 +1,13 @@
 //! The tree that a restore would write, as it would write it, with what changed marked on it.
 
+use std::collections::HashSet;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use std::collections::HashSet;
-
 use super::file_row;
 use crate::text::{grouped, visible, visible_bytes};
+use crate::tui::action::Id;
 use crate::tui::fit;
 use crate::tui::fuzzy::Fuzzy;
 use crate::tui::message::Compared;
@@ -155,17 +156,26 @@ fn empty(state: &State) -> Vec<(Tone, String)> {
     }
     if state.opened.is_none() {
         let text = match state.opening {
-            Some(_) => "Opening…",
-            None => "The files of a run stand here once it is open: enter on a run.",
+            Some(_) => "Opening…".into(),
+            None => format!(
+                "The files of a run stand here once it is open: {} on a run.",
+                state.keymap.how(Id::OpenRun)
+            ),
         };
-        return vec![(Tone::Dim, text.into())];
+        return vec![(Tone::Dim, text)];
     }
+    let others = state.keymap.how(Id::ShowFiles);
     let text = match state.files.show {
-        _ if !state.files.text.is_empty() => "No file matches. esc drops the filter.",
-        Show::Changed if state.compared().is_none() => "Comparing… x shows all files.",
-        Show::Changed => "No file changed against this base. x shows the others.",
-        Show::Ignored => "No file is ignored. x shows all files.",
-        Show::All => "The checkpoint holds no files.",
+        _ if !state.files.text.is_empty() => {
+            let back = state.keymap.how(Id::Back);
+            format!("No file matches. {back} drops the filter.")
+        }
+        Show::Changed if state.compared().is_none() => {
+            format!("Comparing… {others} shows all files.")
+        }
+        Show::Changed => format!("No file changed against this base. {others} shows the others."),
+        Show::Ignored => format!("No file is ignored. {others} shows all files."),
+        Show::All => "The checkpoint holds no files.".into(),
     };
-    vec![(Tone::Dim, text.into())]
+    vec![(Tone::Dim, text)]
 }

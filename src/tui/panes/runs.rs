@@ -6,6 +6,7 @@ use ratatui::layout::Rect;
 use super::marker::Marker;
 use super::run_row;
 use crate::text::{grouped, visible};
+use crate::tui::action::Id;
 use crate::tui::fit;
 use crate::tui::message::Slot;
 use crate::tui::state::{Item, Order, Pane, Row, Searched, State, needle, toned_width};
@@ -122,13 +123,17 @@ pub fn filter_forms(state: &State) -> Vec<String> {
     let (words, word) = match (&runs.search.state, runs.next.is_some()) {
         (Searched::Asked, false) => ("searching the whole database…", "searching…"),
         (Searched::Asked, true) => ("searching the rest for it as typed…", "searching…"),
-        (Searched::More(_), _) => ("more below: enter, then G reads on", "more below"),
+        (Searched::More(_), _) => ("more of them below", "more below"),
         (Searched::Failed(_), _) => ("the database could not be searched", "search failed"),
         (_, false) => ("the whole database was searched", "all searched"),
         (_, true) => ("the rest was searched for it as typed", "all searched"),
     };
     vec![
-        format!("{long} · {words} · enter keeps it · esc drops it"),
+        format!(
+            "{long} · {words} · {} keeps it · {} drops it",
+            state.keymap.how(Id::Accept),
+            state.keymap.how(Id::Cancel)
+        ),
         format!("{long} · {words}"),
         format!("{long} · {word}"),
         format!("{short} · {word}"),
@@ -188,7 +193,8 @@ fn empty(state: &State) -> Vec<(Tone, String)> {
         if let Some(hint) = &failure.hint {
             lines.push((Tone::Plain, format!("→ {hint}")));
         }
-        lines.push((Tone::Dim, "R tries again.".into()));
+        let refresh = state.keymap.how(Id::Refresh);
+        lines.push((Tone::Dim, format!("{refresh} tries again.")));
         return lines;
     }
     if !runs.loaded {
@@ -197,12 +203,21 @@ fn empty(state: &State) -> Vec<(Tone, String)> {
     if runs.is_filtered() {
         return vec![
             (Tone::Plain, "No run matches.".into()),
-            (Tone::Dim, "esc drops the filter.".into()),
+            (
+                Tone::Dim,
+                format!("{} drops the filter.", state.keymap.how(Id::Back)),
+            ),
         ];
     }
     vec![
         (Tone::Plain, "No runs in this database yet.".into()),
-        (Tone::Dim, "Let a sandboxed agent finish a turn, then press R; or look at another database with --db. `afterrun demo` shows a world to try.".into()),
+        (
+            Tone::Dim,
+            format!(
+                "Let a sandboxed agent finish a turn, then press {}; or look at another database with --db. `afterrun demo` shows a world to try.",
+                state.keymap.how(Id::Refresh)
+            ),
+        ),
     ]
 }
 
@@ -226,6 +241,7 @@ fn line(state: &State, row: &Row, width: usize, marker: &mut Marker) -> Toned {
 /// The row at the end of what is loaded, or of what is found.
 fn more(state: &State, width: usize) -> (Tone, String) {
     let runs = &state.runs;
+    let open = state.keymap.how(Id::OpenRun);
     let (slot, failure) = match &runs.search.state {
         Searched::Failed(failure) if runs.has_text() => (Slot::Search, Some(failure)),
         _ if runs.has_text() => (Slot::Search, None),
@@ -235,17 +251,17 @@ fn more(state: &State, width: usize) -> (Tone, String) {
         return (Tone::Dim, "… reading on".into());
     }
     if let Some(failure) = failure {
-        let end = " (enter tries again)";
-        let room = width.saturating_sub(fit::columns(end) + 2);
+        let end = format!(" ({open} tries again)");
+        let room = width.saturating_sub(fit::columns(&end) + 2);
         let why = fit::clip(&failure.message, room);
         return (Tone::Bad, format!("✖ {why}{end}"));
     }
     let loaded = runs.runs.len() as u64;
     let text = match runs.total().filter(|total| *total > loaded) {
         Some(total) if !runs.has_text() => {
-            format!("… {} more below (enter)", grouped(total - loaded))
+            format!("… {} more below ({open})", grouped(total - loaded))
         }
-        _ => "… more below (enter)".into(),
+        _ => format!("… more below ({open})"),
     };
     (Tone::Dim, text)
 }

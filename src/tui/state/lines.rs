@@ -9,6 +9,7 @@ use super::{
 };
 use crate::review::{FileChange, Status};
 use crate::text::{grouped, human_bytes, visible_bytes};
+use crate::tui::action::Id;
 use crate::tui::fit;
 use crate::tui::message::Compared;
 use crate::tui::theme::{Tone, Toned};
@@ -88,7 +89,10 @@ fn unwrapped(state: &State) -> Lines<'_> {
         return Lines::Made(vec![
             said("The transcript is not in this version yet."),
             Vec::new(),
-            said("Its file is below native/ in the Files pane: f shows it."),
+            said(format!(
+                "Its file is below native/ in the Files pane: {} shows it.",
+                state.keymap.how(Id::ViewFile)
+            )),
         ]);
     }
     if let Some(refusal) = &state.refusal {
@@ -106,9 +110,14 @@ fn unwrapped(state: &State) -> Lines<'_> {
 fn refusal_lines(state: &State, failure: &Failure) -> Vec<Toned> {
     let mut lines = failure_lines(failure);
     lines.push(Vec::new());
-    lines.push(said("i shows the run's row and how far its proof came."));
+    let how = |id| state.keymap.how(id);
+    lines.push(said(format!(
+        "{} shows the run's row and how far its proof came.",
+        how(Id::ViewInfo)
+    )));
     if state.opened.is_some() {
-        lines.push(said("esc goes back to the run that is open."));
+        let back = how(Id::Back);
+        lines.push(said(format!("{back} goes back to the run that is open.")));
     }
     lines
 }
@@ -119,7 +128,7 @@ fn nothing_open(state: &State) -> Vec<Toned> {
     }
     vec![
         vec![
-            (Tone::Accent, "enter".into()),
+            (Tone::Accent, state.keymap.how(Id::OpenRun)),
             (Tone::Plain, " opens the run under the cursor.".into()),
         ],
         Vec::new(),
@@ -149,9 +158,11 @@ fn diff_lines<'a>(state: &'a State, tree: &FileTree) -> Lines<'a> {
     if let Some(failure) = &comparison.failure {
         let mut lines = failure_lines(failure);
         lines.push(Vec::new());
-        lines.push(said(
-            "b goes on to the next base; f shows files without a comparison.",
-        ));
+        lines.push(said(format!(
+            "{} goes on to the next base; {} shows files without a comparison.",
+            state.keymap.how(Id::Base),
+            state.keymap.how(Id::ViewFile)
+        )));
         return Lines::Made(lines);
     }
     let Some(compared) = &comparison.done else {
@@ -182,13 +193,11 @@ fn diff_lines<'a>(state: &'a State, tree: &FileTree) -> Lines<'a> {
                     "A restore leaves it out: it leads to an absolute path.",
                 ));
             }
-            lines.push(said("f shows its content."));
+            let file = state.keymap.how(Id::ViewFile);
+            lines.push(said(format!("{file} shows its content.")));
             Lines::Made(lines)
         }
-        _ => summary(
-            compared,
-            usize::from(state.areas().body(Pane::Content).width),
-        ),
+        _ => summary(state, compared),
     }
 }
 
@@ -207,14 +216,17 @@ fn unchanged(path: &[u8], root: &[u8], base: &str) -> String {
 }
 
 /// The whole diff as a list of files.
-fn summary(compared: &Compared, width: usize) -> Lines<'_> {
+fn summary<'a>(state: &State, compared: &'a Compared) -> Lines<'a> {
+    let width = usize::from(state.areas().body(Pane::Content).width);
+    let how = |id| state.keymap.how(id);
     if compared.files.is_empty() {
         let nothing = format!("Nothing changed against {}.", compared.base);
         let mut lines = vec![vec![(Tone::Strong, nothing)]];
         if compared.ignored > 0 {
             lines.push(said(format!(
-                "{} left out by ignore rules: x shows them.",
-                fit::count(compared.ignored, "file")
+                "{} left out by ignore rules: {} shows them.",
+                fit::count(compared.ignored, "file"),
+                how(Id::ShowFiles)
             )));
         }
         return Lines::Made(lines);
@@ -223,8 +235,12 @@ fn summary(compared: &Compared, width: usize) -> Lines<'_> {
     if compared.ignored > 0 {
         let _ = write!(heading, " · {} ignored", grouped(compared.ignored));
     }
-    let hint = "} goes to the first of them, enter in Files to the one under the cursor.";
-    Lines::Summary(compared, heading, fit::wrap(hint, width))
+    let hint = format!(
+        "{} goes to the first of them, {} in Files to the one under the cursor.",
+        how(Id::NextFile),
+        how(Id::ToContent)
+    );
+    Lines::Summary(compared, heading, fit::wrap(&hint, width))
 }
 
 /// Whether old and new stand beside each other: asked for, and the pane is wide enough.
