@@ -15,7 +15,11 @@ const MESSAGE_LINES: usize = 4;
 /// The lines in `width` columns: the chain with the keys at its right, then what there is to say.
 #[must_use]
 pub fn lines(state: &State, width: usize) -> Vec<Toned> {
-    let mut lines = drawn(state, width);
+    let mut lines = said(state, width);
+    if let Some(first) = lines.first_mut() {
+        let hints = hints(state, width.saturating_sub(toned_width(first) + 2));
+        *first = beside(std::mem::take(first), hints, width);
+    }
     if state.linear {
         // There is no edge for the keys.
         lines.push(edge(state, width));
@@ -24,7 +28,18 @@ pub fn lines(state: &State, width: usize) -> Vec<Toned> {
     lines
 }
 
-fn drawn(state: &State, width: usize) -> Vec<Toned> {
+/// How many lines there are. The keys take none of their own, and what a key does is not asked
+/// here: that may depend on where everything stands, which depends on this.
+#[must_use]
+pub fn height(state: &State, width: usize) -> usize {
+    if state.linear {
+        return lines(state, width).len();
+    }
+    said(state, width).len()
+}
+
+/// The chain and what there is to say, without the keys.
+fn said(state: &State, width: usize) -> Vec<Toned> {
     let mut first = chain(state, width);
     let used = toned_width(&first);
     let message = message(state, width);
@@ -37,19 +52,14 @@ fn drawn(state: &State, width: usize) -> Vec<Toned> {
             first.push((Tone::Dim, " · ".into()));
         }
         first.push((*tone, text.clone()));
-        let hints = hints(state, width.saturating_sub(toned_width(&first) + 2));
-        return vec![beside(first, hints, width)];
+        return vec![first];
     }
-    let hints = hints(state, width.saturating_sub(used + 2));
-    let mut lines = vec![beside(first, hints, width)];
+    let mut lines = vec![first];
     if let Some(typed) = typed {
         lines.push(typed);
     } else if let Some((tone, text)) = message {
-        lines.extend(
-            fit::wrap_at_most(&text, width, MESSAGE_LINES)
-                .into_iter()
-                .map(|line| vec![(tone, line)]),
-        );
+        let text = fit::wrap_at_most(&text, width, MESSAGE_LINES).into_iter();
+        lines.extend(text.map(|line| vec![(tone, line)]));
     }
     lines
 }

@@ -48,7 +48,7 @@ impl Areas {
             return Self::linear(state, screen);
         }
         let inner = width - 2;
-        let lines = footer::lines(state, usize::from(inner - 2)).len();
+        let lines = footer::height(state, usize::from(inner - 2));
         let lines = u16::try_from(lines).unwrap_or(1).clamp(1, height - 8);
         let footer = Rect::new(2, height - 1 - lines, inner - 2, lines);
         let panes = Rect::new(1, 1, inner, height - 3 - lines);
@@ -77,7 +77,7 @@ impl Areas {
 
     /// A title, one pane, and the lines below it, edge to edge.
     fn linear(state: &State, screen: Rect) -> Self {
-        let lines = footer::lines(state, usize::from(screen.width)).len();
+        let lines = footer::height(state, usize::from(screen.width));
         let lines = u16::try_from(lines)
             .unwrap_or(1)
             .clamp(1, screen.height - 8);
