@@ -198,7 +198,11 @@ fn hints(state: &State, width: usize) -> Toned {
                 line.push((Tone::Dim, " · ".into()));
             }
             line.push((Tone::Accent, key.clone()));
-            let name = if *id == Id::Back { "stop" } else { action.name };
+            let name = match id {
+                Id::Back => "stop",
+                Id::Find if state.focus == Pane::Content => "search",
+                _ => action.name,
+            };
             line.push((Tone::Plain, format!(" {name}")));
         }
         if toned_width(&line) <= width {

@@ -22,6 +22,7 @@ mod sanitising;
 mod screens;
 mod search;
 mod syntax;
+mod views;
 mod words;
 mod world;
 mod wrap;

@@ -103,7 +103,7 @@ impl<'a> Lines<'a> {
     /// The line at `index`.
     #[must_use]
     pub fn line(&self, index: usize) -> Line<'_> {
-        const CUT: &str = "… only the first 1 MiB is shown; `afterrun cat` prints all of it";
+        const CUT: &str = "… cut at 1 MiB; `afterrun cat` prints it all";
         match self {
             Self::Patch(patch) => match index.checked_sub(1) {
                 None => Line::of(Tone::Strong, &patch.title[..]),
