@@ -24,6 +24,7 @@ mod sift;
 mod spot;
 mod tree;
 mod unfold;
+mod wishes;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -41,13 +42,14 @@ pub use recent::Recent;
 pub use retention::warning;
 pub use rows::{Piece, Place, Rows, row_end, slice};
 pub use run_rows::{Inline, Item, Node, Row};
-pub use runs::{Marked, Order, RunsPane, Search as RunSearch, Searched, Since};
+pub use runs::RunsPane;
 pub use search::{Hit, Search, Stamp};
 pub use shown::{Line, Lines};
 pub use sides::{SideRow, WIDTH as SIDES_WIDTH, beside};
 pub use spot::{Kept, Spot};
 pub use tree::{FileNode, FileTree, Marks, NodeKind, ROOT};
 pub use unfold::{CommitFile, CommitRows, Detail, Unfolding};
+pub use wishes::{Marked, Order, Search as RunSearch, Searched, Since};
 
 use super::fit;
 use super::keymap::Keymap;

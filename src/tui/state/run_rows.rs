@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 
-use super::runs::{RunsPane, Searched};
+use super::runs::RunsPane;
+use super::wishes::Searched;
 use crate::text::visible;
 use crate::tui::fit;
 

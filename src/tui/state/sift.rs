@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::needle::{self, Field, Needle};
-use super::runs::{Order, RunsPane, size};
+use super::runs::{RunsPane, size};
+use super::wishes::Order;
 use crate::runs::RunRow;
 use crate::text::visible;
 
