@@ -36,7 +36,7 @@ pub use files::{FileRow, FilesPane, Show};
 pub use fold::{Block, Fold, Info, InfoLine};
 pub use info::{JSON, about, commit_name, info};
 pub use lines::{change_title, counts, lines, side_by_side, status_tone};
-pub use overlay::{Help, Overlay, Palette, PaletteItem, Prompt, PromptKind};
+pub use overlay::{Help, Overlay, Palette, PaletteItem, Prompt, PromptKind, Subject};
 pub use place::{Destination, Seek, split_line};
 pub use recent::Recent;
 pub use retention::warning;
@@ -411,6 +411,19 @@ impl State {
             Some(_) => None,
             None => self.opened.as_ref().map(|run| &run.tree),
         }
+    }
+
+    /// How many of the changed files are ticked off: with another base others are changed.
+    #[must_use]
+    pub fn viewed_now(&self) -> usize {
+        let (Some(tree), Some(viewed)) = (self.tree(), self.viewed()) else {
+            return 0;
+        };
+        let changed = |path: &&Vec<u8>| {
+            let node = tree.find(path);
+            node.is_some_and(|node| tree.nodes[node].change.is_some())
+        };
+        viewed.iter().filter(changed).count()
     }
 
     /// The changed files of the open run that are ticked off.

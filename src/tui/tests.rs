@@ -21,6 +21,7 @@ mod retention;
 mod sanitising;
 mod screens;
 mod search;
+mod slots;
 mod syntax;
 mod views;
 mod words;

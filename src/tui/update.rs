@@ -61,7 +61,9 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
 pub(super) fn request(state: &mut State, out: &mut Vec<Effect>, request: Request) -> u64 {
     state.last_number += 1;
     let number = state.last_number;
-    state.awaited.insert(request.slot(), number);
+    if let Some(older) = state.awaited.insert(request.slot(), number) {
+        state.job_ended(older, Tone::Dim, "given up for a newer one");
+    }
     out.push(Effect::Start(number, request));
     number
 }
@@ -111,13 +113,17 @@ fn key(state: &mut State, out: &mut Vec<Effect>, event: &KeyEvent) {
     if state.overlay.is_some() {
         return overlay::key(state, out, event);
     }
-    let scope = match state.focus {
+    if let Some(id) = state.keymap.lookup(scope(state), event) {
+        act(state, out, id);
+    }
+}
+
+/// The pane whose keys count.
+pub(super) fn scope(state: &State) -> Scope {
+    match state.focus {
         Pane::Runs => Scope::Runs,
         Pane::Files => Scope::Files,
         Pane::Content => Scope::Content,
-    };
-    if let Some(id) = state.keymap.lookup(scope, event) {
-        act(state, out, id);
     }
 }
 

@@ -129,7 +129,12 @@ pub(super) async fn carry_out(context: Context, request: Request, agreed: onesho
                 .map_err(Into::into),
         ),
         Request::Resolve { text, otherwise } => {
-            Answer::Resolved(resolve(&context, text, otherwise).await.map_err(Into::into))
+            let resolved = resolve(&context, text, otherwise).await;
+            Answer::Resolved(match (resolved, otherwise) {
+                // An action needs no database.
+                (Err(_), Some(id)) => Ok(Resolved::Action(id)),
+                (resolved, _) => resolved.map_err(Into::into),
+            })
         }
         Request::Lookup { prefix } => {
             let found = database.with_prefix(&prefix, OFFERED).await;

@@ -15,6 +15,8 @@ pub enum Slot {
     Agents,
     /// Pages of the list.
     Page,
+    /// The runs of an agent of which none was read.
+    Unfolded,
     /// Pages of what the database finds for the list's filter.
     Search,
     /// Opening a run.
@@ -65,7 +67,8 @@ impl PageUse {
     #[must_use]
     pub fn slot(self) -> Slot {
         match self {
-            Self::Replace | Self::Append | Self::Merge => Slot::Page,
+            Self::Replace | Self::Append => Slot::Page,
+            Self::Merge => Slot::Unfolded,
             Self::Found | Self::FoundMore => Slot::Search,
         }
     }

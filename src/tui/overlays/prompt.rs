@@ -22,6 +22,10 @@ pub fn draw(state: &State, prompt: &Prompt, theme: Theme, areas: &Areas, buffer:
     let help = |what: &str| {
         format!("{enter} {what} · {tab} completes · {clear} clears · {leave} leaves it")
     };
+    let of = prompt
+        .subject
+        .as_ref()
+        .map_or("the run", |subject| &subject.what);
     let (title, help) = match &prompt.kind {
         PromptKind::OpenAs => (
             " Open runs as agent ".to_owned(),
@@ -29,13 +33,13 @@ pub fn draw(state: &State, prompt: &Prompt, theme: Theme, areas: &Areas, buffer:
         ),
         PromptKind::Restore => (
             match prompt.only.len() {
-                0 => " Restore to a new directory ".to_owned(),
-                marked => format!(" Restore {marked} marked to a new directory "),
+                0 => format!(" Restore to a new directory · {of} "),
+                marked => format!(" Restore {marked} marked to a new directory · {of} "),
             },
             help("shows the plan"),
         ),
         PromptKind::Patch => (
-            " Write the diff as a patch to ".to_owned(),
+            format!(" Write the diff as a patch to a file · {of} "),
             help("writes it"),
         ),
         PromptKind::Fetch(run_id) => (
@@ -66,7 +70,7 @@ pub fn draw(state: &State, prompt: &Prompt, theme: Theme, areas: &Areas, buffer:
             lines.extend(said(Tone::Plain, &format!("→ {hint}")));
         }
     }
-    match (&prompt.plan, prompt.planning) {
+    match (&prompt.plan, prompt.planning.is_some()) {
         (Some((_, _, plan)), _) => lines.extend(confirm::lines(state, plan, &prompt.only, room)),
         (None, true) => lines.extend(said(Tone::Busy, "planning…")),
         (None, false) => {

@@ -77,7 +77,7 @@ pub fn title(state: &State, width: usize) -> (Toned, Toned) {
         Some(compared) => {
             let changed = grouped(compared.files.len() as u64);
             let mut forms = Vec::new();
-            let viewed = state.viewed().map_or(0, HashSet::len) as u64;
+            let viewed = state.viewed_now() as u64;
             if viewed > 0 {
                 forms.push(format!("{} of {changed} viewed", grouped(viewed)));
                 forms.push(format!("✓ {} of {changed}", grouped(viewed)));

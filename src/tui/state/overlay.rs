@@ -4,6 +4,7 @@ use tui_input::Input;
 
 use super::Failure;
 use crate::tui::action::Id;
+use crate::tui::jobs::{DiffHandle, Handle};
 use crate::tui::message::{Completion, Written};
 
 /// What a prompt is for.
@@ -27,17 +28,32 @@ pub enum PromptKind {
     Search,
 }
 
+/// The run that a prompt was opened for: what it writes is that run's, whichever is open by then.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// Which run, in a few words.
+    pub what: String,
+    /// The start of its id, for names of files.
+    pub name: String,
+    /// Its archive.
+    pub handle: Handle,
+    /// Its comparison.
+    pub diff: Option<DiffHandle>,
+}
+
 /// A line to type, and what stands below it.
 #[derive(Clone, Debug)]
 pub struct Prompt {
     /// What it is for.
     pub kind: PromptKind,
+    /// The run it is about, of a restore or a patch.
+    pub subject: Option<Subject>,
     /// What is typed.
     pub input: Input,
     /// The plan of a restore, with its job's number and the text it was made for.
     pub plan: Option<(u64, String, Written)>,
-    /// Whether the plan is being made.
-    pub planning: bool,
+    /// The text that a plan is being made for.
+    pub planning: Option<String>,
     /// Why what was asked for cannot be.
     pub failure: Option<Failure>,
     /// What a restore is limited to; everything where there is none.
@@ -54,7 +70,8 @@ impl Prompt {
             kind,
             input: Input::new(text.into()),
             plan: None,
-            planning: false,
+            planning: None,
+            subject: None,
             failure: None,
             only: Vec::new(),
             completion: None,

@@ -50,7 +50,7 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
         Answer::Agents(Err(failure)) => state.report(Tone::Bad, failure.message),
         Answer::Page(how, page) => run_pages::take(state, how, page),
         Answer::Opened(Ok(run), _) => open::verified(state, out, number, *run),
-        Answer::Opened(Err(failure), row) => open::refused(state, number, failure, row),
+        Answer::Opened(Err(failure), row) => open::refused(state, out, number, failure, row),
         Answer::Reopened(row) => reopen::reopened(state, out, number, *row),
         Answer::Diff(done) => {
             open::compared(state, done);
@@ -66,7 +66,7 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
         }
         Answer::Fetched(done) => acting::fetched(state, number, done),
         Answer::PatchText(patch) => acting::patch_made(state, out, number, patch),
-        Answer::Completed(done) => overlay::completed(state, done),
+        Answer::Completed(done) => overlay::completed(state, out, done),
         Answer::ToEdit(copy) => acting::copied_to_edit(state, out, copy),
         Answer::Coloured(colours) => state.content.colours = colours,
         Answer::Unfolded(name, detail) => info::take(state, name, detail),
@@ -85,6 +85,9 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
             Err(failure) => failed(state, number, "the patch", &failure),
         },
         Answer::Resolved(Ok(Resolved::Run(run_id))) => open::open(state, out, run_id),
+        // Whoever types something else by now does not mean it any more.
+        Answer::Resolved(Ok(Resolved::Action(_) | Resolved::Several(_)))
+            if state.overlay.is_some() => {}
         Answer::Resolved(Ok(Resolved::Action(id))) => super::act(state, out, id),
         Answer::Resolved(Ok(Resolved::Several(found))) => several(state, found),
         Answer::Resolved(Err(failure)) => state.report(Tone::Bad, with_hint(&failure)),
@@ -98,7 +101,7 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
         Answer::Turn(Ok(run_id)) => open::open(state, out, run_id),
         Answer::Turn(Err(failure)) => state.say(Tone::Warn, failure.message),
         Answer::Kept(done) => copy::kept(state, done),
-        Answer::Crashed(slot) => crashed(state, number, slot),
+        Answer::Crashed(slot) => crashed(state, out, number, slot),
     }
 }
 
@@ -166,10 +169,10 @@ fn several(state: &mut State, found: Vec<String>) {
 }
 
 /// A defect of ours: said, and nothing else is lost.
-fn crashed(state: &mut State, number: u64, slot: Slot) {
+fn crashed(state: &mut State, out: &mut Vec<Effect>, number: u64, slot: Slot) {
     let failure = Failure::new(ErrorKind::Io, "this job stopped by a defect of afterrun");
     match slot {
-        Slot::Open => open::refused(state, number, failure, None),
+        Slot::Open => open::refused(state, out, number, failure, None),
         Slot::Diff => open::compared(state, Err(failure)),
         Slot::Content if state.content.patch.waiting || state.content.file.waiting => {
             state.content.patch.answer(Err(failure.clone()));
@@ -178,6 +181,9 @@ fn crashed(state: &mut State, number: u64, slot: Slot) {
         // The text is there without its colours.
         Slot::Content => {}
         Slot::Unfold => info::crashed(state, &failure),
+        Slot::Restore if state.restoring.is_none() => {
+            overlay::planned(state, number, Err(failure));
+        }
         Slot::Restore => restored(state, number, Err(failure)),
         Slot::Fetch => acting::fetched(state, number, Err(failure)),
         Slot::Page => run_pages::take(state, PageUse::Replace, Err(failure)),

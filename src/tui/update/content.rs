@@ -1,13 +1,13 @@
 //! The content pane: views, scrolling, hunks, the place that is kept, and asking for what the Files
 //! cursor is on.
 
-use super::{files, info, open, request, search, show, why_not};
+use super::{files, info, open, request, search, show, stop, why_not};
 use crate::review::PatchOptions;
 use crate::runs::RunRow;
 use crate::tui::action::Id;
-use crate::tui::message::{Effect, Request};
+use crate::tui::message::{Effect, Request, Slot};
 use crate::tui::state::{
-    Failure, FileContent, FileTree, Kept, Line, Lines, Pane, Patch, Place, Rows, State, View,
+    Failure, FileContent, FileTree, Kept, Line, Lines, Load, Pane, Patch, Place, Rows, State, View,
     Wanted, beside, lines, row_end, slice,
 };
 use crate::tui::theme::Tone;
@@ -205,6 +205,12 @@ pub(super) fn leave_mark(state: &mut State, next: &RunRow) {
         .clone()
         .map(|path| (path, content.kept.clone(), content.tops));
     content.mark = mark.filter(|_| same);
+    if !same {
+        // A place in another session's file says nothing about this one's.
+        content.path = None;
+        content.kept = None;
+        content.tops = Default::default();
+    }
     // The row may say something else by now.
     content.info.details.clear();
 }
@@ -253,8 +259,9 @@ pub(super) fn follow(state: &mut State, out: &mut Vec<Effect>) {
     }
     let Some(opened) = &state.opened else { return };
     let tree = &opened.tree;
-    let node = state.files.selected().and_then(|node| tree.nodes.get(node));
-    let path = node.map(|node| node.path.clone());
+    let node = state.files.selected();
+    let path = node.and_then(|node| tree.nodes.get(node));
+    let path = path.map(|node| node.path.clone());
     if path != state.content.path {
         state.content.path.clone_from(&path);
         state.content.tops[View::Diff as usize] = Place::default();
@@ -262,11 +269,19 @@ pub(super) fn follow(state: &mut State, out: &mut Vec<Effect>) {
         state.content.kept = None;
         state.content.loaded += 1;
         state.content.left = 0;
-        state.content.file.value = None;
+        state.content.file = Load::default();
+        state.content.asked_file = None;
+        state.content.patch.waiting = false;
+        state.content.asked_patch = None;
         state.content.colours.clear();
         state.content.at_hunk = None;
+        // What is still on its way is about another file.
+        stop(state, out, Slot::Content);
     }
-    let Some(node) = node else { return };
+    let Some(opened) = &state.opened else { return };
+    let Some(node) = node.and_then(|node| opened.tree.nodes.get(node)) else {
+        return;
+    };
     let handle = opened.handle.clone();
     match state.content.view {
         View::Diff => {

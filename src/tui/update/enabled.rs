@@ -3,6 +3,7 @@
 
 use super::info;
 use crate::tui::action::{Id, action};
+use crate::tui::message::Slot;
 use crate::tui::state::{NodeKind, Opened, Pane, SIDES_WIDTH, State, View, side_by_side};
 
 /// Why `id` cannot be done now; `None` when it can.
@@ -34,6 +35,10 @@ pub fn why_not(state: &State, id: Id) -> Option<String> {
                 Some("the comparison is not there yet".into())
             }
             (None, Some(_)) if id == Id::CopyPatch => no_change(state),
+            (None, Some(_)) if state.awaited.contains_key(&Slot::Write) => Some(format!(
+                "one patch is being written; {} stops it",
+                key(Id::Back)
+            )),
             (None, Some(_)) => None,
         },
         Id::Fetch if state.fetching.is_some() => {

@@ -1,7 +1,5 @@
 //! The Files pane: moving, folding, and which files are shown.
 
-use std::collections::HashSet;
-
 use super::{act as act_any, in_view, show};
 use crate::tui::action::Id;
 use crate::tui::message::Effect;
@@ -119,7 +117,7 @@ fn viewed(state: &mut State) {
     }
     viewed.insert(path);
     let left = state.compared().map_or(0, |compared| compared.files.len());
-    let done = state.viewed().map_or(0, HashSet::len);
+    let done = state.viewed_now();
     if done >= left {
         return state.say(Tone::Good, "every changed file is viewed");
     }

@@ -119,6 +119,7 @@ pub(super) fn verified(state: &mut State, out: &mut Vec<Effect>, number: u64, ru
 pub(super) fn show(state: &mut State, out: &mut Vec<Effect>, run: Opened) {
     state.refusal = None;
     stop(state, out, Slot::Diff);
+    stop(state, out, Slot::Content);
     content::leave_mark(state, &run.row);
     if state
         .opened
@@ -144,7 +145,13 @@ pub(super) fn show(state: &mut State, out: &mut Vec<Effect>, run: Opened) {
 }
 
 /// The run did not pass.
-pub(super) fn refused(state: &mut State, number: u64, failure: Failure, row: Option<Box<RunRow>>) {
+pub(super) fn refused(
+    state: &mut State,
+    out: &mut Vec<Effect>,
+    number: u64,
+    failure: Failure,
+    row: Option<Box<RunRow>>,
+) {
     let Some(opening) = state.opening.take() else {
         return;
     };
@@ -166,6 +173,8 @@ pub(super) fn refused(state: &mut State, number: u64, failure: Failure, row: Opt
     state.recent.forget(&opening.run_id);
     if still_open == Some(&opening.run_id) {
         // What stands there is not the answer any more.
+        stop(state, out, Slot::Diff);
+        stop(state, out, Slot::Content);
         state.opened = None;
         state.content.turn_page();
     }
@@ -277,7 +286,7 @@ fn learn(state: &mut State, row: &RunRow) {
     let known = state.runs.run(&row.run_id).is_some();
     if !known {
         if !state.runs.is_filtered() {
-            state.runs.merge(vec![row.clone()]);
+            state.runs.merge(vec![row.clone().listed()]);
         }
         state.runs.reveal(&row.run_id);
     }
@@ -421,6 +430,7 @@ pub(super) fn open_as(state: &mut State, out: &mut Vec<Effect>, agent: &str) {
         shown.is_some_and(|run| gate(&run.row.run_id, Some(&run.row), &state.as_opening()).is_ok());
     if shown.is_some() && !passes {
         stop(state, out, Slot::Diff);
+        stop(state, out, Slot::Content);
         state.opened = None;
         state.content.turn_page();
     }

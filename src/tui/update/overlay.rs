@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tui_input::{Input, InputRequest};
 
-use super::{act, palette, prompt};
+use super::{act, palette, prompt, scope};
 use crate::tui::action::{Id, Scope};
 use crate::tui::message::{Completion, Effect, Written};
 use crate::tui::overlays;
@@ -84,7 +84,7 @@ fn help(
         }
     } else {
         let last = overlays::last_top(state, &Overlay::Help(open.clone()));
-        match state.keymap.lookup(Scope::Runs, event) {
+        match state.keymap.lookup(scope(state), event) {
             Some(Id::Find) => open.typing = true,
             Some(Id::Back) if narrowed => open.filter.reset(),
             _ => match page(state, event, open.top, last) {
@@ -100,7 +100,7 @@ fn help(
 
 /// The page is closed; a key that is no way out does what the page said it does.
 fn beyond(state: &mut State, out: &mut Vec<Effect>, event: &KeyEvent) {
-    let id = state.keymap.lookup(Scope::Runs, event);
+    let id = state.keymap.lookup(scope(state), event);
     if let Some(id) = id.filter(|id| !is_way_out(*id)) {
         act(state, out, id);
     }
@@ -109,14 +109,21 @@ fn beyond(state: &mut State, out: &mut Vec<Effect>, event: &KeyEvent) {
 fn is_way_out(id: Id) -> bool {
     matches!(
         id,
-        Id::Back | Id::Quit | Id::Stop | Id::Help | Id::Jobs | Id::OpenRun
+        Id::Back
+            | Id::Quit
+            | Id::Stop
+            | Id::Help
+            | Id::Jobs
+            | Id::OpenRun
+            | Id::ToContent
+            | Id::Follow
     )
 }
 
 /// A key on a page of text: the new top, or nothing when it closes.
 fn page(state: &State, event: &KeyEvent, top: usize, last: usize) -> Option<usize> {
     let half = usize::from(state.size.1 / 2);
-    let top = match state.keymap.lookup(Scope::Runs, event) {
+    let top = match state.keymap.lookup(scope(state), event) {
         Some(Id::Down) => top + 1,
         Some(Id::Up) => top.saturating_sub(1),
         Some(Id::HalfDown) => top + half,
@@ -201,32 +208,39 @@ pub(super) fn planned(state: &mut State, number: u64, plan: Result<Written, Fail
     if prompt.kind != PromptKind::Restore {
         return;
     }
-    prompt.planning = false;
+    let Some(text) = prompt.planning.take() else {
+        return;
+    };
     match plan {
-        Ok(plan) => {
-            let text = prompt.input.value().trim().to_owned();
-            prompt.plan = Some((number, text, plan));
-        }
+        Ok(plan) => prompt.plan = Some((number, text, plan)),
         Err(failure) => prompt.failure = Some(failure),
     }
 }
 
 /// A path is completed, for the prompt that still says what was asked.
-pub(super) fn completed(state: &mut State, done: Result<Completion, Failure>) {
-    let Some(Overlay::Prompt(prompt)) = &mut state.overlay else {
-        return;
+pub(super) fn completed(
+    state: &mut State,
+    out: &mut Vec<Effect>,
+    done: Result<Completion, Failure>,
+) {
+    let mut open = match state.overlay.take() {
+        Some(Overlay::Prompt(open)) => open,
+        other => {
+            state.overlay = other;
+            return;
+        }
     };
     match done {
-        Ok(done) if done.asked == prompt.input.value() => {
+        Ok(done) if done.asked == open.input.value() => {
             if done.completed != done.asked {
-                prompt.input = Input::new(done.completed.clone());
-                // A plan was made for what stood there before.
-                prompt.failure = None;
-                prompt.plan = None;
+                open.input = Input::new(done.completed.clone());
+                open.failure = None;
+                prompt::forget_plan(state, out, &mut open);
             }
-            prompt.completion = Some(done);
+            open.completion = Some(done);
         }
         Ok(_) => {}
-        Err(failure) => prompt.failure = Some(failure),
+        Err(failure) => open.failure = Some(failure),
     }
+    state.overlay = Some(Overlay::Prompt(open));
 }

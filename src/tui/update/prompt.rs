@@ -7,13 +7,22 @@ use super::{acting, files, job_began, open, request, run_pages, search, stop};
 use crate::text::visible;
 use crate::tui::action::Id;
 use crate::tui::message::{Effect, Request, Slot};
-use crate::tui::state::{Overlay, Prompt, PromptKind, Restoring, State};
+use crate::tui::state::{Overlay, Prompt, PromptKind, Restoring, State, Subject};
 use crate::tui::theme::Tone;
 
-/// A name for files of the open run.
-fn open_name(state: &State) -> String {
-    let run = state.opened.as_ref();
-    run.map_or("run".into(), |run| short_name(&run.row.run_id))
+/// The open run, for a prompt that is about it.
+fn subject(state: &State) -> Option<Subject> {
+    let run = state.opened.as_ref()?;
+    let name = short_name(&run.row.run_id);
+    Some(Subject {
+        what: match run.row.turn() {
+            Some(turn) => format!("turn {turn} ({name})"),
+            None => name.clone(),
+        },
+        name,
+        handle: run.handle.clone(),
+        diff: run.comparison.done.as_ref().map(|done| done.handle.clone()),
+    })
 }
 
 /// A name for files of a run: the start of its id, in letters that any shell takes.
@@ -31,8 +40,12 @@ pub(super) fn short_name(run_id: &str) -> String {
 
 /// `r`.
 pub(super) fn ask_restore(state: &mut State) {
-    let text = format!("./afterrun-{}", open_name(state));
+    let Some(subject) = subject(state) else {
+        return;
+    };
+    let text = format!("./afterrun-{}", subject.name);
     let mut prompt = Prompt::new(PromptKind::Restore, text);
+    prompt.subject = Some(subject);
     prompt.only = state.files.marked.iter().cloned().collect();
     prompt.only.sort();
     state.overlay = Some(Overlay::Prompt(prompt));
@@ -40,8 +53,13 @@ pub(super) fn ask_restore(state: &mut State) {
 
 /// `p`.
 pub(super) fn ask_patch(state: &mut State) {
-    let text = format!("./afterrun-{}.patch", open_name(state));
-    state.overlay = Some(Overlay::Prompt(Prompt::new(PromptKind::Patch, text)));
+    let Some(subject) = subject(state) else {
+        return;
+    };
+    let text = format!("./afterrun-{}.patch", subject.name);
+    let mut prompt = Prompt::new(PromptKind::Patch, text);
+    prompt.subject = Some(subject);
+    state.overlay = Some(Overlay::Prompt(prompt));
 }
 
 /// The text changed.
@@ -62,10 +80,11 @@ pub(super) fn edited(state: &mut State, out: &mut Vec<Effect>, prompt: &mut Prom
     }
 }
 
-fn forget_plan(state: &mut State, out: &mut Vec<Effect>, prompt: &mut Prompt) {
-    if prompt.planning || prompt.plan.is_some() {
+/// Lets go of a plan that was made, or is being made, for what stood there before.
+pub(super) fn forget_plan(state: &mut State, out: &mut Vec<Effect>, prompt: &mut Prompt) {
+    if prompt.planning.is_some() || prompt.plan.is_some() {
         stop(state, out, Slot::Restore);
-        prompt.planning = false;
+        prompt.planning = None;
         prompt.plan = None;
     }
 }
@@ -101,7 +120,8 @@ pub(super) fn accept(state: &mut State, out: &mut Vec<Effect>, mut prompt: Promp
             }
         }
         PromptKind::Patch => {
-            let Some((handle, diff)) = handles(state) else {
+            let subject = prompt.subject.clone();
+            let Some((handle, diff)) = subject.and_then(|run| Some((run.handle, run.diff?))) else {
                 return;
             };
             if text.is_empty() {
@@ -112,7 +132,7 @@ pub(super) fn accept(state: &mut State, out: &mut Vec<Effect>, mut prompt: Promp
             job_began(state, number, format!("patch to {}", visible(&text)));
         }
         PromptKind::Restore => {
-            let Some(run) = &state.opened else { return };
+            let Some(run) = &prompt.subject else { return };
             let handle = run.handle.clone();
             if let Some((number, planned, written)) = prompt.plan.take_if(|plan| plan.1 == text) {
                 out.push(Effect::Go(number));
@@ -124,7 +144,7 @@ pub(super) fn accept(state: &mut State, out: &mut Vec<Effect>, mut prompt: Promp
                 });
                 return;
             }
-            if !prompt.planning && !text.is_empty() {
+            if prompt.planning.is_none() && !text.is_empty() {
                 let destination = PathBuf::from(&text);
                 request(
                     state,
@@ -135,7 +155,7 @@ pub(super) fn accept(state: &mut State, out: &mut Vec<Effect>, mut prompt: Promp
                         only: prompt.only.clone(),
                     },
                 );
-                prompt.planning = true;
+                prompt.planning = Some(text);
                 prompt.failure = None;
                 prompt.completion = None;
             }

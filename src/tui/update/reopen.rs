@@ -4,7 +4,7 @@
 
 use super::open;
 use crate::runs::RunRow;
-use crate::tui::message::{Effect, Request};
+use crate::tui::message::{Compared, Effect, Request};
 use crate::tui::state::{Opened, State};
 use crate::tui::theme::Tone;
 
@@ -39,13 +39,18 @@ pub(super) fn reopened(state: &mut State, out: &mut Vec<Effect>, number: u64, ro
     let Some(opening) = state.opening.take() else {
         return;
     };
-    let Some(run) = state.recent.take(&opening.run_id) else {
-        // Let go while it was asked for: from the store, then.
+    let held = state.recent.take(&opening.run_id);
+    let same_pin = |run: &Opened| run.row.repository() == row.repository();
+    let Some(run) = held.filter(same_pin) else {
+        // Let go while it was asked for, or pinned to something else by now: from the store, then.
         return open::open(state, out, opening.run_id);
     };
     state.job_ended(number, Tone::Good, "opened again, verified before");
     super::compare::choose_base(state, &opening.run_id);
-    let compared = run.comparison.done.is_some() && run.comparison.choice == state.content.base;
+    // What another run's row says by now is its base's own question.
+    let own_base = |compared: &Compared| !matches!(compared.kind, "previous" | "run");
+    let compared = run.comparison.choice == state.content.base
+        && run.comparison.done.as_deref().is_some_and(own_base);
     open::show(state, out, Opened { row, ..run });
     if compared {
         open::settled(state);

@@ -42,7 +42,11 @@ fn search(state: &mut State, out: &mut Vec<Effect>) {
 /// Reads on where what is shown ends.
 pub(super) fn read_on(state: &mut State, out: &mut Vec<Effect>) {
     if !state.runs.has_text() {
-        return reload(state, out, PageUse::Append);
+        // It would go on from where another list ended.
+        if !state.awaited.contains_key(&Slot::Page) {
+            reload(state, out, PageUse::Append);
+        }
+        return;
     }
     match state.runs.search.state {
         Searched::More(after) => {
@@ -107,7 +111,9 @@ pub(super) fn since(state: &mut State, out: &mut Vec<Effect>, text: &str) -> Res
 pub(super) fn another_list(state: &mut State, out: &mut Vec<Effect>) {
     state.runs.anew = true;
     state.runs.search.found.clear();
+    state.runs.next = None;
     state.runs.stale = true;
+    stop(state, out, Slot::Unfolded);
     reload(state, out, PageUse::Replace);
 }
 
@@ -126,6 +132,9 @@ pub(super) fn take(state: &mut State, how: PageUse, page: Result<RunPage, Failur
         PageUse::Found | PageUse::FoundMore => {
             return runs.search_found(page, how == PageUse::FoundMore);
         }
+    }
+    if how == PageUse::Merge {
+        return;
     }
     runs.failure = None;
     runs.loaded = true;
