@@ -25,6 +25,8 @@ pub struct Fuzzy {
     strict: Pattern,
     /// Whether a path is meant, and not just a name.
     path: bool,
+    /// The words in ASCII without capitals, where that is what they are.
+    plain: Option<Vec<Vec<u8>>>,
     matcher: Matcher,
     letters: Vec<char>,
 }
@@ -38,6 +40,7 @@ impl Fuzzy {
             loose: pattern(AtomKind::Fuzzy),
             strict: pattern(AtomKind::Substring),
             path: typed.contains('/'),
+            plain: plain(typed),
             matcher: Matcher::new(Config::DEFAULT),
             letters: Vec::new(),
         }
@@ -47,6 +50,33 @@ impl Fuzzy {
     pub fn score(&mut self, name: &str) -> Option<u32> {
         let name = haystack(name, &mut self.letters);
         self.loose.score(name, &mut self.matcher)
+    }
+
+    /// Whether `path` may match, told by its bytes alone: a tree has a hundred thousand of them, and
+    /// each key asks about all.
+    fn may_be_in(&self, path: &[u8]) -> bool {
+        let Some(words) = &self.plain else {
+            return true;
+        };
+        words.iter().all(|word| {
+            let mut rest = path.iter();
+            word.iter().all(|letter| {
+                // Letters with marks are taken for those without.
+                rest.any(|byte| byte.eq_ignore_ascii_case(letter) || !byte.is_ascii())
+            })
+        })
+    }
+
+    /// [`Fuzzy::is_in`], of a path as bytes.
+    pub fn is_in_bytes(&mut self, path: &[u8]) -> bool {
+        if !self.may_be_in(path) {
+            return false;
+        }
+        let one_letter = self
+            .plain
+            .as_ref()
+            .is_some_and(|words| words.iter().all(|word| word.len() == 1));
+        (one_letter && path.is_ascii()) || self.is_in(&crate::text::visible_bytes(path))
     }
 
     /// Whether `path` matches: what is typed stands in it, or its name has the letters in order; with
@@ -84,6 +114,15 @@ impl Fuzzy {
     }
 }
 
+/// The words of `typed`, where no capital, mark or pattern sign says more than its letters.
+fn plain(typed: &str) -> Option<Vec<Vec<u8>>> {
+    let plain = |byte: &u8| byte.is_ascii() && !byte.is_ascii_uppercase() && *byte != b'\\';
+    let words = typed
+        .split_whitespace()
+        .map(|word| word.as_bytes().to_vec());
+    typed.as_bytes().iter().all(plain).then(|| words.collect())
+}
+
 fn name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
@@ -107,6 +146,29 @@ mod tests {
         assert!(!Fuzzy::new("scm").is_in("src/README.md"));
         assert!(Fuzzy::new("s/md").is_in("src/README.md"));
         assert!(!Fuzzy::new("src").is_in(&"x/".repeat(5_000_000)));
+    }
+
+    #[test]
+    fn bytes_are_told_apart_as_their_text_is() {
+        let paths: [&[u8]; 7] = [
+            b"src/README.md",
+            b"workspace/x/notes.txt",
+            "docs/Größe.md".as_bytes(),
+            b"a\xffb/c",
+            b"",
+            b"a/B/c",
+            b"r/e/a/d",
+        ];
+        for typed in [
+            "r", "rdme", "src", "groe", "B", "b", "s/md", "md src", "a c", "\u{f6}",
+        ] {
+            for path in paths {
+                let text = crate::text::visible_bytes(path);
+                let mut fuzzy = Fuzzy::new(typed);
+                let slow = fuzzy.is_in(&text);
+                assert_eq!(fuzzy.is_in_bytes(path), slow, "{typed} in {text}");
+            }
+        }
     }
 
     #[test]

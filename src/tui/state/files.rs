@@ -4,7 +4,6 @@
 use std::collections::{HashMap, HashSet};
 
 use super::tree::{FileTree, ROOT};
-use crate::text::visible_bytes;
 use crate::tui::fuzzy::Fuzzy;
 
 /// More changed files than this are not unfolded at once.
@@ -148,8 +147,7 @@ impl FilesPane {
         let mut fuzzy = Fuzzy::new(&self.text);
         let mut matching = vec![false; tree.nodes.len()];
         for (index, node) in tree.nodes.iter().enumerate().skip(1) {
-            let path = visible_bytes(&node.path);
-            if !matching[index] && fuzzy.is_in(&path) {
+            if !matching[index] && fuzzy.is_in_bytes(&node.path) {
                 let mut at = index;
                 while at != ROOT && !matching[at] {
                     matching[at] = true;
