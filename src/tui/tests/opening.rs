@@ -136,3 +136,20 @@ fn enter_on_the_open_run_checks_everything_anew() {
     app.keys("1 enter");
     assert!(matches!(&app.requests()[..], [Request::Open { .. }]));
 }
+
+#[test]
+fn a_run_opened_before_the_list_is_there_is_chosen_in_it() {
+    let mut app = App::empty(160, 45);
+    app.state.open_first = Some("run-look".into());
+    app.send(crate::tui::message::Message::Start);
+    let page = crate::runs::RunPage {
+        runs: runs(),
+        ..crate::runs::RunPage::default()
+    };
+    app.answer(
+        Slot::Page,
+        Answer::Page(crate::tui::message::PageUse::Replace, Ok(page)),
+    );
+    let chosen = app.state.runs.selected().expect("a run");
+    assert_eq!(chosen.run_id, "run-look");
+}

@@ -121,6 +121,7 @@ pub(super) fn another_list(state: &mut State, out: &mut Vec<Effect>) {
 pub(super) fn take(state: &mut State, how: PageUse, page: Result<RunPage, Failure>) {
     let runs = &mut state.runs;
     runs.stale = true;
+    let first = how == PageUse::Replace && !runs.loaded;
     let page = match page {
         Ok(page) => page,
         Err(failure) => return failed(state, how, failure),
@@ -138,6 +139,10 @@ pub(super) fn take(state: &mut State, how: PageUse, page: Result<RunPage, Failur
     }
     runs.failure = None;
     runs.loaded = true;
+    // A run that was opened before the list was there has its row under the cursor too.
+    if let Some(run_id) = state.current.as_ref().filter(|_| first) {
+        runs.reveal(run_id);
+    }
     if how == PageUse::Replace
         && let Some(notice) = runs
             .notices
