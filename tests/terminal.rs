@@ -356,7 +356,7 @@ fn copied(env: &[(&str, &str)], end: &str) -> String {
     let place = Place::new();
     let mut terminal = on_world(&place, WIDE, &[], env);
     terminal.keys("y");
-    terminal.wait_for("copied: afterrun open");
+    terminal.wait_for("sent to the clipboard: afterrun open");
     let ended = quit(terminal, &place);
     let raw = String::from_utf8(ended.raw).expect("UTF-8");
     let begin = raw.find("\x1b]52;c;").expect("a copy");

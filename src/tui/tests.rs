@@ -7,6 +7,7 @@ mod files;
 mod filter;
 mod folds;
 mod help_palette;
+mod honesty;
 mod keyconfig;
 mod keys;
 mod linear;
