@@ -103,7 +103,7 @@ pub(super) fn patch_made(
         );
     }
     let lines = fit::count(patch.lines().count() as u64, "line");
-    let text = format!("sent the patch of {what} to the clipboard, {lines}");
+    let text = format!("sent to the clipboard: the patch of {what}, {lines}");
     state.say(Tone::Good, text);
     out.push(Effect::Copy(patch));
 }
