@@ -17,6 +17,7 @@ mod opening;
 mod order;
 mod outside;
 mod position;
+mod rebound;
 mod retention;
 mod sanitising;
 mod screens;
