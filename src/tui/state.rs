@@ -257,8 +257,6 @@ pub struct JobLine {
     pub began_ms: i64,
     /// How it ended; `None` while it is at work.
     pub outcome: Option<(Tone, String)>,
-    /// When it began, in milliseconds since the epoch.
-    pub began: i64,
     /// When it ended.
     pub ended: Option<i64>,
     /// How far it was when it said so last.

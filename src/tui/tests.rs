@@ -18,6 +18,7 @@ mod opening;
 mod order;
 mod outside;
 mod position;
+mod rebound;
 mod retention;
 mod sanitising;
 mod screens;

@@ -87,7 +87,6 @@ pub(super) fn job_began(state: &mut State, number: u64, what: String) {
         what,
         began_ms: state.now_ms,
         outcome: None,
-        began: state.now_ms,
         ended: None,
         progress: None,
     });

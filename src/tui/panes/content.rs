@@ -3,8 +3,10 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 
+use super::titled;
 use crate::review::BaseChoice;
 use crate::text::{grouped, visible, visible_bytes};
+use crate::tui::action::Id;
 use crate::tui::fit;
 use crate::tui::state::{
     Hit, Line, Pane, Piece, Place, Rows, Search, State, View, lines, row_end, slice, toned_width,
@@ -51,7 +53,7 @@ fn with_search(state: &State, left: &Toned, right: Toned, width: usize) -> Toned
 
 fn named(state: &State, width: usize) -> (Toned, Toned) {
     let view = state.content.view;
-    let mut left = vec![(Tone::Strong, format!("3 {}", view.title()))];
+    let mut left = vec![(Tone::Strong, titled(state, Id::PaneContent, view.title()))];
     let mut right = Toned::new();
     if state.refusal.is_some() {
         return (left, right);
