@@ -9,7 +9,7 @@ use crate::ErrorKind;
 use crate::runs::RunPage;
 use crate::tui::action::{Id, Scope, TABLE};
 use crate::tui::keymap::{Key, Keymap, Rebound};
-use crate::tui::message::{Answer, Message, PageUse, Slot, Written};
+use crate::tui::message::{Answer, Message, PageUse, Slot};
 use crate::tui::state::{Failure, FileContent};
 
 /// A key and the word after it.
@@ -122,13 +122,7 @@ fn situations(
     };
     let planned = || {
         let mut app = then(&[Id::Restore, Id::Accept]);
-        let plan = Written {
-            destination: "./afterrun-run-refu".into(),
-            entries: 10,
-            bytes: 2_313,
-            left_out: vec!["workspace/repository/etc".into()],
-        };
-        app.answer(Slot::Restore, Answer::Plan(Ok(plan)));
+        app.plan(10, 2_313, &["workspace/repository/etc"]);
         app
     };
     let unread = || {
