@@ -92,18 +92,15 @@ impl Screen {
     /// When it cannot be switched or asked for its size.
     pub fn take(manner: Manner, mouse: bool) -> Result<Self> {
         let before: Hook = Arc::from(panic::take_hook());
-        let hook = Arc::clone(&before);
         let here = std::thread::current().id();
         panic::set_hook(Box::new(move |info| {
             if std::thread::current().id() == here {
                 // The driver's caller says it, once everything is cleaned up.
                 give_back();
                 crash::report(info);
-            } else if taken().is_some() {
-                // A job of ours: the interface goes on and says so; printing would garble it.
-                tracing::error!("a job panicked: {info}");
             } else {
-                hook(info);
+                // A job of ours: the interface goes on and says so; printing would garble it.
+                tracing::error!("a job panicked at {}", crash::place(info));
             }
         }));
         let hook = Some(before);
