@@ -410,6 +410,7 @@ async fn write_patch(
             Err(error) => Err(failed(error.error)),
         }
     })
+        watch.check()?;
     .await
 }
 
