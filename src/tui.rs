@@ -17,6 +17,7 @@ pub mod key;
 pub mod keyboard;
 pub mod keymap;
 pub mod layout;
+mod lending;
 pub mod linear;
 pub mod look;
 pub mod message;
