@@ -44,7 +44,9 @@ pub fn main() -> ExitCode {
     };
     let answer = context.block_on(run(&context, arguments.command));
     log::flush();
-    ended(context.output(), answer.and_then(|answer| answer))
+    let code = ended(context.output(), answer.and_then(|answer| answer));
+    context.end();
+    code
 }
 
 /// What clap answers: help and version are no errors; an error is one line and a hint, like any

@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use unicode_width::UnicodeWidthChar as _;
+
 /// Whether a terminal could take `c` for more than a glyph: controls, bidi overrides and isolates,
 /// zero-width and other invisible marks, line separators, tags.
 fn is_treacherous(c: char) -> bool {
@@ -30,15 +32,50 @@ fn escape(c: char, out: &mut String) {
     }
 }
 
-/// `text` with everything treacherous written out, e.g. `\x1b` or `\u{202e}`.
+/// Marks that may stand on one letter: no script needs more, and what stands in one cell is sent to
+/// the terminal with every frame.
+const MARKS: usize = 8;
+
+/// Tells, character by character, what has to be written out.
+#[derive(Default)]
+struct Wary {
+    /// Characters without a width since the last one that has one.
+    marks: usize,
+}
+
+impl Wary {
+    fn writes_out(&mut self, c: char) -> bool {
+        if is_treacherous(c) {
+            self.marks = 0;
+            return true;
+        }
+        let mark = !c.is_ascii() && c.width() == Some(0);
+        self.marks = if mark { self.marks + 1 } else { 0 };
+        if self.marks > MARKS {
+            // Written out it has a width, and the next one stands on it.
+            self.marks = MARKS;
+            return true;
+        }
+        false
+    }
+}
+
+/// `text` with everything treacherous written out, e.g. `\x1b` or `\u{202e}`, and what is more than
+/// a heap of marks on one letter.
 #[must_use]
 pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_treacherous) {
+    // Nearly all there is, and told at once: a filter asks this of every id.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return Cow::Borrowed(text);
     }
+    let mut wary = Wary::default();
+    if !text.chars().any(|c| wary.writes_out(c)) {
+        return Cow::Borrowed(text);
+    }
+    let mut wary = Wary::default();
     let mut shown = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if is_treacherous(c) {
+        if wary.writes_out(c) {
             escape(c, &mut shown);
         } else {
             shown.push(c);
@@ -179,6 +216,30 @@ mod tests {
     }
 
     #[test]
+    fn marks_stay_on_their_letters_up_to_a_heap() {
+        for ordinary in [
+            "Tie\u{302}\u{301}ng Vie\u{323}\u{302}t",
+            "בְּרֵאשִׁ֖ית בָּרָ֣א",
+            "👍🏽 ✈\u{fe0f} 👩🏾 🇵🇱",
+            "ที่นี่ དཔལ་ལྡན",
+        ] {
+            assert_eq!(visible(ordinary), ordinary);
+        }
+        let heap = format!("e{}x", "\u{301}".repeat(500_000));
+        let shown = visible(&heap);
+        assert!(shown.starts_with(&format!("e{}\\u{{301}}\\u{{301}}", "\u{301}".repeat(MARKS))));
+        assert!(shown.ends_with("\\u{301}x"));
+        assert_eq!(longest_heap(&shown), MARKS);
+        assert_eq!(longest_heap(&visible_line(heap.as_bytes())), MARKS);
+    }
+
+    /// The most characters without a width in a row.
+    fn longest_heap(text: &str) -> usize {
+        let heaps = text.split(|c: char| c.width() != Some(0));
+        heaps.map(|heap| heap.chars().count()).max().unwrap_or(0)
+    }
+
+    #[test]
     fn quotes_as_python_does() {
         assert_eq!(python_repr(b"it's \xe9\n"), "\"it's \\udce9\\n\"");
         assert_eq!(python_repr(b"../../'\xe9\"\t"), "'../../\\'\\udce9\"\\t'");
@@ -199,6 +260,20 @@ mod tests {
         fn nothing_treacherous_is_left(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             prop_assert!(!visible_bytes(&bytes).chars().any(is_treacherous));
             prop_assert!(!visible_line(&bytes).chars().any(is_treacherous));
+        }
+
+        #[test]
+        fn no_heap_of_marks_is_left(
+            pieces in proptest::collection::vec(
+                proptest::sample::select(&["e", "\u{301}", "\u{20dd}", "\u{e0101}", "\t", "\u{200d}", "日"][..]),
+                0..200,
+            ),
+            bytes in proptest::collection::vec(any::<u8>(), 0..20),
+        ) {
+            let mut text = pieces.concat().into_bytes();
+            text.extend(bytes);
+            prop_assert!(longest_heap(&visible_bytes(&text)) <= MARKS);
+            prop_assert!(longest_heap(&visible_line(&text)) <= MARKS);
         }
     }
 }

@@ -17,6 +17,7 @@ pub(crate) mod key;
 pub(crate) mod keyboard;
 pub(crate) mod keymap;
 pub(crate) mod layout;
+mod lending;
 pub(crate) mod linear;
 pub(crate) mod look;
 pub mod message;
@@ -30,7 +31,7 @@ pub(crate) mod terminal;
 mod tests;
 pub mod theme;
 pub(crate) mod tree;
-pub(crate) mod update;
+pub mod update;
 pub mod view;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -189,6 +189,30 @@ fn a_restore_is_planned_done_and_kept_in_the_jobs() {
 }
 
 #[test]
+fn a_fetch_says_that_it_is_stopped_when_it_is() {
+    let place = Place::new();
+    let out = place.path("kept");
+    let text = out.to_str().expect("UTF-8").to_owned();
+    play(async |fake, mut person| {
+        person.wait_for("24 runs").await;
+        fake.store.hold(true);
+        person.keys("F ctrl-u");
+        person.text(&text);
+        person.keys("enter");
+        person.wait_for("fetching to").await;
+        person.keys("esc");
+        person.wait_for("stopping the fetch").await;
+        // The file is still being written: nothing is claimed.
+        person.keys("J");
+        person.wait_for("fetch to").await;
+        assert!(!person.frame().text.contains("nothing was left behind"));
+        fake.store.hold(false);
+        person.wait_for("nothing was left behind").await;
+    });
+    assert_eq!(common::names(&place.path("")), [""; 0]);
+}
+
+#[test]
 fn leaving_while_everything_is_at_work() {
     let left = play(async |fake, mut person| {
         person.wait_for("24 runs").await;

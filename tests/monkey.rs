@@ -14,7 +14,7 @@ use afterrun::tui::action::TABLE;
 use afterrun::tui::state::Labels;
 use common::headless::{Cost, Person, key, with};
 use common::pty::Terminal;
-use common::{Place, world};
+use common::{Place, id, world};
 use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
@@ -102,7 +102,10 @@ async fn open_some(person: &mut Person, rng: &mut Rng) {
     person.settled().await;
 }
 
-async fn play(mut person: Person, seed: u64, events: u32) -> Cost {
+/// What is opened at the end, and what is seen of it.
+type Last = (&'static str, &'static str);
+
+async fn play(mut person: Person, seed: u64, events: u32, last: Option<Last>) -> Cost {
     let mut rng = Rng::with_seed(seed);
     let mut size = (160, 45);
     person.wait_for("1 Runs").await;
@@ -140,7 +143,18 @@ async fn play(mut person: Person, seed: u64, events: u32) -> Cost {
     }
     person.keys("1 R");
     person.settled().await;
-    person.wait_for("1 Runs").await;
+    // A run that is asked for by its id is verified, compared and shown.
+    if let Some((run, change)) = last {
+        const PALETTE: &str = "An action, or the id of a run";
+        person.keys("A ctrl-u enter :");
+        person.wait_for(PALETTE).await;
+        person.text(run);
+        person.keys("enter");
+        person.wait_gone(PALETTE).await;
+        person.settled().await;
+        person.keys("d");
+        person.wait_for(change).await;
+    }
     person.cost()
 }
 
@@ -168,14 +182,16 @@ fn nothing_a_monkey_does_breaks_the_interface() {
     let named = |name| std::env::var_os(name).map(PathBuf::from);
     let other = named("AFTERRUN_MONKEY_DB").zip(named("AFTERRUN_MONKEY_STORE"));
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    for (seed, (database, store)) in (1..).zip([Some(demo), other].into_iter().flatten()) {
+    let story = (id::STORY2, "Edited by the engineer");
+    let worlds = [Some((demo, Some(story))), other.map(|other| (other, None))];
+    for (seed, ((database, store), last)) in (1..).zip(worlds.into_iter().flatten()) {
         let mut cost = Cost::default();
         let into = &mut cost;
         let left = runtime.block_on(with(
             runs(&database, &store),
             labels(),
             (160, 45),
-            async |person| *into = play(person, seed, EVENTS).await,
+            async |person| *into = play(person, seed, EVENTS, last).await,
         ));
         assert!(!left, "seed {seed} left the interface");
         println!(

@@ -150,12 +150,6 @@ fn a_defect_gives_everything_back_and_leaves_a_report() {
     let report = std::fs::read_to_string(&path).expect("read");
     let version = format!("afterrun {}\n", env!("CARGO_PKG_VERSION"));
     assert!(report.starts_with(&version), "{report}");
-    let message = report
-        .lines()
-        .find(|line| line.starts_with("message"))
-        .expect("a message");
-    assert!(message.contains("rehearsed\\x1b[31m xxx"), "{message}");
-    assert!(message.len() < 330, "{message}");
     for part in [
         "place     src/tui/crash.rs:",
         "terminal  160x45 xterm-256color",
@@ -170,6 +164,7 @@ fn a_defect_gives_everything_back_and_leaves_a_report() {
         database,
         "engineer",
         "Look around",
+        "looked at",
         "\x1b",
     ] {
         assert!(!report.contains(secret), "{secret}: {report}");

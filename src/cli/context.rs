@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::args::Global;
 use super::output::Output;
@@ -12,6 +13,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::progress::{CancellationToken, Watch};
 use crate::runs::{Opening, Runs, Tables};
 use crate::tui::look::Look;
+
+/// How long threads that nobody waits for any more may take to end.
+const LAST_WAIT: Duration = Duration::from_secs(1);
 
 /// The command's surroundings.
 pub(super) struct Context {
@@ -62,6 +66,12 @@ impl Context {
 
     pub(super) fn block_on<F: Future>(&self, future: F) -> Result<F::Output> {
         Ok(self.runtime.block_on(future))
+    }
+
+    /// Ends what is still at work. What was begun has been waited for by now: a thread that is in a
+    /// folder or a database that does not answer would hold us up for ever.
+    pub(super) fn end(self) {
+        self.runtime.shutdown_timeout(LAST_WAIT);
     }
 
     pub(super) fn settings(&self) -> &Settings {
@@ -145,5 +155,36 @@ impl Context {
             });
         }
         progress::watch(self.cancel.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use clap::Parser as _;
+
+    use super::super::args::{Arguments, When};
+    use super::*;
+
+    #[test]
+    fn what_never_comes_back_holds_nobody_up() {
+        let arguments = Arguments::try_parse_from(["afterrun"]).expect("arguments");
+        let output = Output::new(false, When::Never);
+        let look = arguments.look.look(When::Never);
+        let Ok(context) = Context::new(arguments.global, look, output) else {
+            panic!("no runtime");
+        };
+        let (begin, begun) = mpsc::channel();
+        let (never, answered) = mpsc::channel::<()>();
+        let stuck = context.runtime.spawn_blocking(move || {
+            begin.send(()).expect("awaited");
+            answered.recv()
+        });
+        begun.recv().expect("it has begun");
+        // Would wait for ever, since it is let go only afterwards.
+        context.end();
+        assert!(!stuck.is_finished());
+        drop(never);
     }
 }

@@ -1,5 +1,5 @@
-//! Logs go to stderr when they are asked for. While the interface has the screen they would garble
-//! it, so they are held until it is given back.
+//! Logs go to stderr when they are asked for. While the interface has the screen, or an editor that
+//! it was lent to, they would garble it, so they are held until it is given back.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};

@@ -134,7 +134,8 @@ fn ask(worker: &mut Worker, commit: Id) -> Result<CommitDiff> {
         }
     };
     let (listed, left) = (files.len().min(MAX_FILES), files.len());
-    made.more += (left - listed) as u64;
+    // The worker says how many more there are, whatever it says.
+    made.more = made.more.saturating_add((left - listed) as u64);
     let mut without = 0;
     for file in files.into_iter().take(MAX_FILES) {
         let mut whole = FilePatch::default();

@@ -28,9 +28,18 @@ impl Runs {
         watch: &Watch,
     ) -> Result<CheckpointRef> {
         refuse_existing(file)?;
-        let store = self.checkpoint_store().await?;
-        let (_, reference) = self.pass_gate(run_id, opening).await?;
-        let object = store.fetch(&reference).await?;
+        let find = async {
+            let store = self.checkpoint_store().await?;
+            let (_, reference) = self.pass_gate(run_id, opening).await?;
+            let object = store.fetch(&reference).await?;
+            Ok::<_, Error>((reference, object))
+        };
+        // A database that does not answer is given up; a file that is begun is waited for, so that
+        // what is answered is what became of it.
+        let (reference, object) = tokio::select! {
+            found = find => found?,
+            () = watch.token().cancelled() => return Err(Error::cancelled()),
+        };
         let (file, watch) = (file.to_path_buf(), watch.clone());
         blocking(move || write(object, &file, &watch)).await?;
         Ok(reference)
@@ -88,6 +97,7 @@ fn write(object: StoredObject, file: &PathBuf, watch: &Watch) -> Result<()> {
         return fail(ErrorKind::ChecksumMismatch, "Checkpoint checksum mismatch");
     }
     part.as_file().sync_all().map_err(failed)?;
+    watch.check()?;
     part.persist_noclobber(file).map_err(|error| {
         if error.error.kind() == std::io::ErrorKind::AlreadyExists {
             exists(file)
@@ -96,4 +106,40 @@ fn write(object: StoredObject, file: &PathBuf, watch: &Watch) -> Result<()> {
         }
     })?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::progress::CancellationToken;
+
+    /// An object that is given up when all of it has been read.
+    struct Last(std::io::Cursor<&'static [u8]>, CancellationToken);
+
+    impl Read for Last {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            let count = self.0.read(into)?;
+            if count == 0 {
+                self.1.cancel();
+            }
+            Ok(count)
+        }
+    }
+
+    #[test]
+    fn what_is_given_up_at_the_last_moment_leaves_nothing() {
+        const BYTES: &[u8] = b"stored";
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("kept");
+        let token = CancellationToken::new();
+        let digest = hex(&Sha256::digest(BYTES));
+        let object = StoredObject {
+            reference: CheckpointRef::new(digest, BYTES.len() as u64).expect("a reference"),
+            bytes: Box::new(Last(std::io::Cursor::new(BYTES), token.clone())),
+        };
+        let written = write(object, &file, &Watch::new(token));
+        assert_eq!(written.expect_err("given up").kind(), ErrorKind::Cancelled);
+        let mut left = std::fs::read_dir(folder.path()).expect("listed");
+        assert!(left.next().is_none());
+    }
 }

@@ -4,20 +4,22 @@
 mod agents;
 mod connection;
 mod page;
+mod reading;
 mod retention;
 mod row;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use async_trait::async_trait;
 use rusqlite::Connection;
 
+use self::reading::{Reading, Readings};
 use self::row::{COLUMNS, run_row, text};
 use super::database::{RunsDatabase, Tables};
 use super::model::{AgentSummary, Cursor, RunFilter, RunPage, RunRow};
-use crate::checkpoint::blocking;
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::{visible, visible_path};
 
@@ -29,6 +31,9 @@ const LOCK_GRACE: i64 = 60;
 pub struct SqliteRuns {
     path: PathBuf,
     tables: Tables,
+    readings: Arc<Readings>,
+    /// The reading that this is used for, where it can be given up.
+    reading: Option<Arc<Reading>>,
 }
 
 impl SqliteRuns {
@@ -40,6 +45,8 @@ impl SqliteRuns {
         let this = Self {
             path: path.into(),
             tables,
+            readings: Arc::default(),
+            reading: None,
         };
         match std::fs::metadata(&this.path) {
             Ok(entry) if entry.is_file() => {}
@@ -182,6 +189,7 @@ impl SqliteRuns {
         sql: &str,
         values: &[&dyn rusqlite::ToSql],
     ) -> Result<Vec<RunRow>> {
+        self.check_wanted()?;
         let mut statement = connection
             .prepare(sql)
             .map_err(|error| self.failed(error))?;
@@ -230,33 +238,34 @@ fn quoted(name: &str) -> String {
 #[async_trait]
 impl RunsDatabase for SqliteRuns {
     async fn agents(&self) -> Result<Vec<AgentSummary>> {
-        let this = self.clone();
-        blocking(move || this.blocking_agents()).await
+        self.read(Self::blocking_agents).await
     }
 
     async fn page(&self, filter: &RunFilter, limit: u32, after: Option<Cursor>) -> Result<RunPage> {
-        let (this, filter) = (self.clone(), filter.clone());
-        blocking(move || this.blocking_page(&filter, limit, after)).await
+        let filter = filter.clone();
+        self.read(move |this| this.blocking_page(&filter, limit, after))
+            .await
     }
 
     async fn run(&self, run_id: &str) -> Result<Option<RunRow>> {
-        let (this, run_id) = (self.clone(), run_id.to_owned());
-        blocking(move || this.blocking_run(&run_id)).await
+        let run_id = run_id.to_owned();
+        self.read(move |this| this.blocking_run(&run_id)).await
     }
 
     async fn session(&self, session_id: &str) -> Result<Vec<RunRow>> {
-        let (this, session_id) = (self.clone(), session_id.to_owned());
-        blocking(move || this.blocking_session(&session_id)).await
+        let session_id = session_id.to_owned();
+        self.read(move |this| this.blocking_session(&session_id))
+            .await
     }
 
     async fn with_prefix(&self, prefix: &str, limit: u32) -> Result<Vec<String>> {
-        let (this, prefix) = (self.clone(), prefix.to_owned());
-        blocking(move || this.blocking_with_prefix(&prefix, limit)).await
+        let prefix = prefix.to_owned();
+        self.read(move |this| this.blocking_with_prefix(&prefix, limit))
+            .await
     }
 
     async fn queue_worker_active(&self) -> Result<bool> {
-        let this = self.clone();
-        blocking(move || this.blocking_queue_worker_active()).await
+        self.read(Self::blocking_queue_worker_active).await
     }
 
     fn describe(&self) -> String {

@@ -12,8 +12,8 @@ use std::sync::{Mutex, PoisonError};
 use crate::text::{visible, visible_path};
 use crate::{Error, ErrorKind};
 
-/// Characters of the panic's message.
-const MESSAGE: usize = 300;
+/// Characters of the terminal's name.
+const NAME: usize = 100;
 /// Reports that are kept.
 const KEPT: usize = 10;
 const START: &str = "crash-";
@@ -54,34 +54,29 @@ pub fn error() -> Error {
 }
 
 fn text(info: &PanicHookInfo<'_>, trace: &Backtrace) -> String {
+    let (width, height) = crossterm::terminal::size().unwrap_or_default();
+    let term = std::env::var("TERM").unwrap_or_default();
+    format!(
+        "afterrun {}\ntime      {}\nplace     {}\nterminal  {width}x{height} {}\n\n{trace}\n",
+        env!("CARGO_PKG_VERSION"),
+        jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+        place(info),
+        visible(&term).chars().take(NAME).collect::<String>(),
+    )
+}
+
+/// Where a panic was, and its message where that is a text of ours. One that was put together may
+/// quote somebody's row or file.
+#[must_use]
+pub fn place(info: &PanicHookInfo<'_>) -> String {
     let place = info.location().map_or_else(
         || "unknown".to_owned(),
         |place| format!("{}:{}:{}", place.file(), place.line(), place.column()),
     );
-    let payload = info.payload();
-    let text = payload.downcast_ref::<String>().map(String::as_str);
-    let message = text.or_else(|| payload.downcast_ref::<&str>().copied());
-    let message = message.unwrap_or("no message");
-    let (width, height) = crossterm::terminal::size().unwrap_or_default();
-    let term = std::env::var("TERM").unwrap_or_default();
-    format!(
-        "afterrun {}\ntime      {}\nplace     {place}\nmessage   {}\nterminal  {width}x{height} {}\n\n{trace}\n",
-        env!("CARGO_PKG_VERSION"),
-        jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ"),
-        kept(message),
-        kept(&term),
-    )
-}
-
-/// As much of a message as is kept. What the standard library quotes of a text that was cut wrongly
-/// is somebody's row or file.
-fn kept(message: &str) -> String {
-    let quoted = ["is not a char boundary", "is out of bounds of `"]
-        .iter()
-        .filter_map(|words| message.find(words).map(|at| at + words.len()))
-        .min();
-    let message = quoted.map_or(message, |end| &message[..end]);
-    visible(message).chars().take(MESSAGE).collect()
+    match info.payload().downcast_ref::<&'static str>() {
+        Some(message) => format!("{place}: {message}"),
+        None => place,
+    }
 }
 
 /// `$XDG_STATE_HOME/afterrun`, else `~/.local/state/afterrun`, made where it can be.
@@ -139,7 +134,7 @@ pub fn rehearse(event: &crossterm::event::Event) {
         && let KeyCode::Char(letter) = key.code
         && std::env::var("AFTERRUN_PANIC_KEY").is_ok_and(|key| key == letter.to_string())
     {
-        panic!("rehearsed\x1b[31m {}", "x".repeat(2 * MESSAGE));
+        panic!("rehearsed, and {event:?} is what was looked at");
     }
 }
 
@@ -185,12 +180,42 @@ mod tests {
         );
     }
 
+    /// What is kept of the panics of this thread.
+    fn places_of(panics: &[fn(&str)]) -> Vec<String> {
+        use std::sync::Arc;
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let (into, here) = (Arc::clone(&kept), std::thread::current().id());
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if std::thread::current().id() == here {
+                into.lock().expect("whole").push(place(info));
+            } else {
+                before(info);
+            }
+        }));
+        for panics in panics {
+            let panicked = std::panic::catch_unwind(|| panics("secret é"));
+            assert!(panicked.is_err());
+        }
+        let _ = std::panic::take_hook();
+        let kept = kept.lock().expect("whole");
+        kept.clone()
+    }
+
     #[test]
     fn nothing_is_quoted() {
-        let cut =
-            "byte index 3 is not a char boundary; it is inside 'é' (bytes 2..4) of `secret é`";
-        assert_eq!(kept(cut), "byte index 3 is not a char boundary");
-        assert_eq!(kept(&"é\x1b".repeat(200)).chars().count(), MESSAGE);
-        assert!(kept("a\x1b[2J").starts_with("a\\x1b"));
+        let kept = places_of(&[
+            |_| panic!("a text of ours"),
+            |text| panic!("made of {text}"),
+            |text| drop(text[..8].to_owned()),
+            |text| assert_eq!(text.parse::<u32>().expect(text), 0),
+            |text| assert_eq!(text.strip_prefix("x").expect(text), ""),
+        ]);
+        assert_eq!(kept.len(), 5);
+        assert!(kept[0].contains("crash.rs:") && kept[0].ends_with(": a text of ours"));
+        for place in &kept[1..] {
+            assert!(!place.contains("secret"), "{place}");
+            assert!(place.contains(".rs:"), "{place}");
+        }
     }
 }

@@ -1,14 +1,15 @@
 //! The loop: wait for something, take in all there is, draw once. It never waits on a database, a
 //! disk or a worker, and knows a screen only by what it asks of one, so that tests drive it too.
 
-use std::process::{Command, ExitStatus};
+use std::process::{Child, Command};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crossterm::event::Event;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::jobs::Jobs;
-use super::message::{Effect, Message};
+use super::lending;
+use super::message::{CopyToEdit, Effect, Message};
 use super::state::State;
 use super::theme::{Theme, Tone};
 use super::update;
@@ -60,12 +61,19 @@ pub trait Surface {
     /// When it cannot be taken again.
     fn suspend(&mut self) -> Result<()>;
 
-    /// Gives the terminal to `command`, waits for its end, and takes the terminal again. Nothing of
-    /// ours reads the keyboard meanwhile.
+    /// Gives the terminal to `command` and starts it. Nothing of ours reads the keyboard or writes to
+    /// the terminal until [`Surface::take_back`].
     ///
     /// # Errors
-    /// When it cannot be taken again; that the command does not start is an answer.
-    fn hand_over(&mut self, command: &mut Command) -> Result<std::io::Result<ExitStatus>>;
+    /// When the terminal cannot be taken again for a command that does not start; that it does not is
+    /// an answer.
+    fn lend(&mut self, command: &mut Command) -> Result<std::io::Result<Child>>;
+
+    /// Takes the terminal again that was lent.
+    ///
+    /// # Errors
+    /// When it cannot be.
+    fn take_back(&mut self) -> Result<()>;
 
     /// Takes the terminal again after something else had it.
     ///
@@ -119,8 +127,10 @@ pub async fn drive(
             }
             state.now_ms = (outside.clock)();
             for effect in update::update(state, message) {
-                if !carry_out(effect, state, screen, jobs)? {
-                    return Ok(());
+                match carry_out(effect, state, screen, jobs)? {
+                    Next::GoOn => {}
+                    Next::Edit(copy) if edit(&copy, state, screen, outside).await? => {}
+                    Next::Edit(_) | Next::Leave => return Ok(()),
                 }
             }
         }
@@ -173,13 +183,46 @@ fn taken(event: Event) -> Option<Message> {
     })
 }
 
-/// Does what `update` wants done; `false` when that is to leave.
+/// What follows when something is done.
+enum Next {
+    GoOn,
+    /// An editor is given the terminal.
+    Edit(CopyToEdit),
+    Leave,
+}
+
+/// Has a copy edited; `false` when we are to leave before the editor has ended.
+async fn edit(
+    copy: &CopyToEdit,
+    state: &mut State,
+    screen: &mut impl Surface,
+    outside: &mut Outside,
+) -> Result<bool> {
+    let Some((program, words)) = copy.words.split_first() else {
+        return Ok(true);
+    };
+    let ended = match screen.lend(Command::new(program).args(words))? {
+        Ok(mut child) => {
+            let Some(ended) = lending::outlast(&mut child, &mut outside.asked).await else {
+                return Ok(false);
+            };
+            screen.take_back()?;
+            ended
+        }
+        Err(error) => Err(error),
+    };
+    state.size = screen.size()?;
+    update::edited(state, copy, ended);
+    Ok(true)
+}
+
+/// Does what `update` wants done.
 fn carry_out(
     effect: Effect,
     state: &mut State,
     screen: &mut impl Surface,
     jobs: &mut Jobs,
-) -> Result<bool> {
+) -> Result<Next> {
     match effect {
         Effect::Start(number, request) => jobs.start(number, request),
         Effect::Cancel(slot) => jobs.cancel(slot),
@@ -198,13 +241,7 @@ fn carry_out(
             }
         }
         Effect::Notify(text) => screen.notify(&text)?,
-        Effect::Edit(copy) => {
-            if let Some((program, words)) = copy.words.split_first() {
-                let ended = screen.hand_over(Command::new(program).args(words))?;
-                state.size = screen.size()?;
-                update::edited(state, &copy, ended);
-            }
-        }
+        Effect::Edit(copy) => return Ok(Next::Edit(copy)),
         Effect::Mouse(on) => {
             if let Err(error) = screen.set_mouse(on) {
                 if error.kind() != ErrorKind::Unsupported {
@@ -220,9 +257,9 @@ fn carry_out(
             state.focused = true;
             state.size = screen.size()?;
         }
-        Effect::Quit => return Ok(false),
+        Effect::Quit => return Ok(Next::Leave),
     }
-    Ok(true)
+    Ok(Next::GoOn)
 }
 
 /// The clock of a real run.

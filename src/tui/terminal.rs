@@ -6,7 +6,8 @@ mod osc;
 use std::io::{Stdout, Write, stdout};
 use std::mem::ManuallyDrop;
 use std::panic::{self, PanicHookInfo};
-use std::process::{Command, ExitStatus};
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crossterm::event::{
@@ -22,7 +23,7 @@ use crossterm::{cursor, execute, queue};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use rustix::process::{Signal, kill_current_process_group};
-use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use super::driver::Surface;
 use super::keyboard::Quiet;
@@ -34,6 +35,9 @@ use crate::{Error, ErrorKind, Result};
 
 /// How the terminal was taken, while it is ours; the panic hook asks it.
 static TAKEN: Mutex<Option<Manner>> = Mutex::new(None);
+
+/// Whether a program has the terminal that gives it back to us.
+static LENT: AtomicBool = AtomicBool::new(false);
 
 /// Clicks and the wheel, with places beyond column 223. crossterm asks for every movement besides,
 /// which costs a slow line more than the keys do.
@@ -50,6 +54,7 @@ pub struct Screen {
     mouse: bool,
     /// Whether the next frame is drawn on a blank screen.
     stale: bool,
+    lent: Option<Lent>,
     hook: Option<Hook>,
 }
 
@@ -78,11 +83,41 @@ fn taken() -> std::sync::MutexGuard<'static, Option<Manner>> {
     TAKEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the terminal is ours right now, so that nobody else writes to it.
+/// Whether the terminal is ours right now, or lent to a program, so that nobody else writes to it.
 #[must_use]
 pub fn is_taken() -> bool {
     // Whoever holds the lock is about to take it or to give it back.
-    TAKEN.try_lock().map_or(true, |taken| taken.is_some())
+    LENT.load(Ordering::SeqCst) || TAKEN.try_lock().map_or(true, |taken| taken.is_some())
+}
+
+/// While this lives a program has the terminal: we neither read its keys nor write over it.
+struct Lent {
+    _quiet: Quiet,
+    /// How the terminal was lent.
+    was: Option<Termios>,
+}
+
+impl Lent {
+    fn new(quiet: Quiet) -> Self {
+        LENT.store(true, Ordering::SeqCst);
+        Self {
+            _quiet: quiet,
+            was: None,
+        }
+    }
+
+    /// Puts right what a program left that was ended in the middle of its work.
+    fn mend(&self) {
+        if let Some(was) = &self.was {
+            let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, was);
+        }
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        LENT.store(false, Ordering::SeqCst);
+    }
 }
 
 impl Screen {
@@ -92,18 +127,15 @@ impl Screen {
     /// When it cannot be switched or asked for its size.
     pub fn take(manner: Manner, mouse: bool) -> Result<Self> {
         let before: Hook = Arc::from(panic::take_hook());
-        let hook = Arc::clone(&before);
         let here = std::thread::current().id();
         panic::set_hook(Box::new(move |info| {
             if std::thread::current().id() == here {
                 // The driver's caller says it, once everything is cleaned up.
                 give_back();
                 crash::report(info);
-            } else if taken().is_some() {
-                // A job of ours: the interface goes on and says so; printing would garble it.
-                tracing::error!("a job panicked: {info}");
             } else {
-                hook(info);
+                // A job of ours: the interface goes on and says so; printing would garble it.
+                tracing::error!("a job panicked at {}", crash::place(info));
             }
         }));
         let hook = Some(before);
@@ -115,6 +147,7 @@ impl Screen {
             manner,
             mouse,
             stale: true,
+            lent: None,
             hook,
         };
         screen.enter()?;
@@ -227,17 +260,27 @@ impl Surface for Screen {
         stopped.map_err(|errno| failed(errno.into()))
     }
 
-    fn hand_over(&mut self, command: &mut Command) -> Result<std::io::Result<ExitStatus>> {
+    fn lend(&mut self, command: &mut Command) -> Result<std::io::Result<Child>> {
         let Some(quiet) = Quiet::keep() else {
             return Ok(Err(std::io::Error::other(
                 "the keyboard is still being read",
             )));
         };
+        let mut lent = Lent::new(quiet);
         give_back();
-        let ended = command.status();
+        lent.was = tcgetattr(rustix::stdio::stdin()).ok();
+        self.lent = Some(lent);
+        let started = command.spawn();
+        if started.is_err() {
+            self.take_back()?;
+        }
+        Ok(started)
+    }
+
+    fn take_back(&mut self) -> Result<()> {
         let taken = self.enter();
-        drop(quiet);
-        taken.map(|()| ended)
+        self.lent = None;
+        taken
     }
 
     fn resume(&mut self) -> Result<()> {
@@ -248,6 +291,9 @@ impl Surface for Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         give_back();
+        if let Some(lent) = self.lent.take() {
+            lent.mend();
+        }
         if let Some(hook) = self.hook.take()
             && !std::thread::panicking()
         {
@@ -282,4 +328,18 @@ fn give_back() {
     }
     let _ = execute!(out, cursor::Show);
     let _ = disable_raw_mode();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_writes_over_a_program_that_has_the_terminal() {
+        assert!(!is_taken());
+        let lent = Lent::new(Quiet::keep().expect("nobody reads here"));
+        assert!(is_taken());
+        drop(lent);
+        assert!(!is_taken());
+    }
 }

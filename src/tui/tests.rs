@@ -24,6 +24,7 @@ mod sanitising;
 mod screens;
 mod search;
 mod slots;
+mod stopping;
 mod syntax;
 mod views;
 mod words;

@@ -263,11 +263,8 @@ fn stop_one(state: &mut State, out: &mut Vec<Effect>) -> bool {
         stop(state, out, Slot::Clip);
         state.report(Tone::Warn, "stopped making the patch; nothing is copied");
     } else if state.awaited.contains_key(&Slot::Write) {
-        stop(state, out, Slot::Write);
-        state.report(
-            Tone::Warn,
-            "stopped writing the patch; nothing was left behind",
-        );
+        out.push(Effect::Cancel(Slot::Write));
+        state.say(Tone::Warn, "stopping the patch, removing what it wrote");
     } else if state.awaited.contains_key(&Slot::Diff) {
         stop(state, out, Slot::Diff);
         open::compared(state, Err(crate::Error::cancelled().into()));

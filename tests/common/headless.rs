@@ -1,7 +1,7 @@
 //! The whole interface without a terminal: the real loop, the real jobs, a screen in memory. Keys
 //! go in as events and the test waits for what it wants to see, as a person would.
 
-use std::process::{Command, ExitStatus};
+use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -119,8 +119,12 @@ impl Surface for Screen {
     }
 
     /// Nobody is in front of it: every editor ends at once.
-    fn hand_over(&mut self, _command: &mut Command) -> Result<std::io::Result<ExitStatus>> {
-        Ok(Ok(ExitStatus::default()))
+    fn lend(&mut self, _command: &mut Command) -> Result<std::io::Result<Child>> {
+        Ok(Command::new("true").spawn())
+    }
+
+    fn take_back(&mut self) -> Result<()> {
+        Ok(())
     }
 
     fn resume(&mut self) -> Result<()> {

@@ -12,6 +12,9 @@ use crate::text::{visible, visible_path};
 /// How long a busy database is waited for.
 const BUSY: Duration = Duration::from_secs(2);
 
+/// Steps of SQLite's machine after which a query looks whether it is still wanted.
+const STEPS: i32 = 1_000;
+
 #[derive(PartialEq)]
 struct Look {
     wal_mode: bool,
@@ -31,6 +34,7 @@ impl SqliteRuns {
         work: impl Fn(&Connection, &mut Vec<String>) -> Result<T>,
     ) -> Result<T> {
         for _ in 0..3 {
+            self.check_wanted()?;
             let before = self.look();
             if !(before.wal_mode && before.wal_bytes == 0) {
                 break;
@@ -111,8 +115,13 @@ impl SqliteRuns {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_URI
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection =
+        let mut connection =
             Connection::open_with_flags(uri, flags).map_err(|error| self.failed(error))?;
+        if let Some(reading) = self.reading.clone() {
+            connection
+                .progress_handler(STEPS, Some(move || reading.is_given_up()))
+                .map_err(|error| self.failed(error))?;
+        }
         connection
             .busy_timeout(BUSY)
             .and_then(|()| connection.pragma_update(None, "query_only", true))
@@ -125,6 +134,7 @@ impl SqliteRuns {
     pub(super) fn failed(&self, error: rusqlite::Error) -> Error {
         use rusqlite::ErrorCode;
         let what = match error.sqlite_error_code() {
+            Some(ErrorCode::OperationInterrupted) => return Error::cancelled(),
             Some(ErrorCode::NotADatabase) => "is not an SQLite database".to_owned(),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 return self

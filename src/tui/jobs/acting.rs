@@ -33,13 +33,10 @@ pub(super) async fn fetch(
 ) -> Result<Fetched> {
     let path = paths::expand(path.as_os_str(), paths::home().as_deref());
     let opening = opening_as.map_or(Opening::Own, Opening::As);
-    let fetched = context
+    let reference = context
         .runs
-        .fetch_checkpoint(run_id, &opening, &path, &context.watch);
-    let reference = tokio::select! {
-        reference = fetched => reference?,
-        () = context.watch.token().cancelled() => return Err(Error::cancelled()),
-    };
+        .fetch_checkpoint(run_id, &opening, &path, &context.watch)
+        .await?;
     Ok(Fetched {
         path: visible_path(&path),
         size: reference.size(),

@@ -19,17 +19,15 @@ const INDENTED: usize = 40;
 /// A commit's diff as rows.
 pub(super) fn commit(diff: &CommitDiff) -> CommitRows {
     let short = |id: &str| id.get(..7).unwrap_or(id).to_owned();
+    let files = (diff.files.len() as u64).saturating_add(diff.more);
     let heading = match &diff.parent {
         Parent::Commit(_) if diff.files.is_empty() => "It changed no file.".into(),
         Parent::Commit(id) => format!(
             "{} against its parent {}",
-            fit::count(diff.files.len() as u64 + diff.more, "file"),
+            fit::count(files, "file"),
             short(id)
         ),
-        Parent::None => format!(
-            "the first commit: {}",
-            fit::count(diff.files.len() as u64 + diff.more, "file")
-        ),
+        Parent::None => format!("the first commit: {}", fit::count(files, "file")),
         Parent::Missing(id) => format!(
             "Its parent {} is not in the checkout, which is shallow: what it changed is not known.",
             short(id)
@@ -235,6 +233,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::review::{FileChange, FilePatch, Status};
 
     fn printed(text: &str) -> Vec<String> {
         let value = Json::parse(text).expect("JSON");
@@ -265,6 +264,31 @@ mod tests {
                 "}"
             ]
         );
+    }
+
+    #[test]
+    fn a_worker_that_lies_about_how_many_there_are_is_printed() {
+        let told = commit(&CommitDiff {
+            parent: Parent::None,
+            files: vec![(
+                FileChange {
+                    status: Status::Added,
+                    path: b"a".to_vec(),
+                    old_path: None,
+                    old_mode: 0,
+                    new_mode: 0o100_644,
+                    additions: None,
+                    deletions: None,
+                    binary: false,
+                    opaque: None,
+                    deltas: Vec::new(),
+                },
+                FilePatch::default(),
+            )],
+            more: u64::MAX,
+            cut: None,
+        });
+        assert!(told.heading.contains("18,446,744,073,709,551,615 files"));
     }
 
     #[test]

@@ -36,14 +36,14 @@ pub(super) async fn carry_out(context: Context, request: Request, agreed: onesho
     let database = context.runs.database();
     let answer = match request {
         Request::Agents => {
-            let mut agents = database.agents().await;
+            let mut agents = while_wanted(&context, database.agents()).await;
             for agent in agents.iter_mut().flatten() {
                 agent.name.iter_mut().for_each(cut);
             }
             Answer::Agents(agents.map_err(Into::into))
         }
         Request::Page { filter, after, how } => {
-            let mut page = database.page(&filter, PAGE, after).await;
+            let mut page = while_wanted(&context, database.page(&filter, PAGE, after)).await;
             if let Ok(page) = &mut page {
                 let runs = std::mem::take(&mut page.runs).into_iter();
                 page.runs = runs.map(RunRow::listed).collect();
@@ -137,11 +137,12 @@ pub(super) async fn carry_out(context: Context, request: Request, agreed: onesho
             })
         }
         Request::Lookup { prefix } => {
-            let found = database.with_prefix(&prefix, OFFERED).await;
+            let found = while_wanted(&context, database.with_prefix(&prefix, OFFERED)).await;
             Answer::Found(found.map_err(Into::into))
         }
         Request::Turn { run_id, forward } => {
-            Answer::Turn(turn(&context, &run_id, forward).await.map_err(Into::into))
+            let found = while_wanted(&context, turn(&context, &run_id, forward));
+            Answer::Turn(found.await.map_err(Into::into))
         }
         Request::Keep { text } => {
             Answer::Kept(blocking(move || keep(&text)).await.map_err(Into::into))
@@ -155,6 +156,15 @@ fn cut(title: &mut String) {
     if let Some((end, _)) = title.char_indices().nth(TITLE) {
         title.truncate(end);
         title.push('…');
+    }
+}
+
+/// What `reading` answers, until the job is stopped. It is dropped then: a database that does not
+/// answer must not hold a newer request up, and one that scans its rows stops.
+async fn while_wanted<T>(context: &Context, reading: impl Future<Output = Result<T>>) -> Result<T> {
+    tokio::select! {
+        answer = reading => answer,
+        () = context.watch.token().cancelled() => Err(Error::cancelled()),
     }
 }
 
@@ -172,12 +182,8 @@ pub(super) fn diff_of(handle: &DiffHandle) -> Result<Arc<Diff>> {
 
 async fn open(context: &Context, run_id: &str, opening_as: Option<&str>) -> Answer {
     let opening = opening_as.map_or(Opening::Own, Opening::As);
-    // Dropped when cancelled: a database that does not answer must not hold a newer request up.
-    let opened = tokio::select! {
-        opened = context.runs.open_run(run_id, &opening, &context.watch) => opened,
-        () = context.watch.token().cancelled() => Err(Error::cancelled()),
-    };
-    let run = match opened {
+    let opened = context.runs.open_run(run_id, &opening, &context.watch);
+    let run = match while_wanted(context, opened).await {
         Ok(run) => run,
         Err(error) => {
             // For the list and the Info view; the refusal stands without it.
@@ -404,6 +410,7 @@ async fn write_patch(
             bytes += text.len() as u64;
             Ok(())
         })?;
+        watch.check()?;
         match out.persist_noclobber(&path) {
             Ok(_) => Ok((shown, diff.files.len() as u64, bytes)),
             Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Err(exists),
@@ -414,7 +421,7 @@ async fn write_patch(
 }
 
 async fn resolve(context: &Context, text: String, otherwise: Option<Id>) -> Result<Resolved> {
-    let named = context.runs.named(&text).await?;
+    let named = while_wanted(context, context.runs.named(&text)).await?;
     Ok(match (named, otherwise) {
         (Named::Run(run_id), _) => Resolved::Run(run_id),
         (Named::Several(found), _) => Resolved::Several(found),

@@ -40,6 +40,8 @@ struct Word {
     loose: Atom,
     strict: Atom,
     letters: usize,
+    /// Its letters, where all are ASCII and none means another.
+    ascii: Option<Vec<u8>>,
     hex: bool,
 }
 
@@ -71,10 +73,23 @@ impl Word {
             loose: atom(AtomKind::Fuzzy),
             strict: atom(AtomKind::Substring),
             letters: word.chars().count(),
+            ascii: (word.is_ascii() && !word.contains('\\')).then(|| word.clone().into_bytes()),
             hex: word
                 .bytes()
                 .all(|byte| byte.is_ascii_hexdigit() || byte == b'-'),
         }
+    }
+
+    /// Whether its letters stand in `text` in order, whatever their case; told at once, and mostly
+    /// they do not. Of what is not ASCII this says nothing.
+    fn may_be_in(&self, text: Utf32Str<'_>) -> bool {
+        let (Some(letters), Utf32Str::Ascii(text)) = (&self.ascii, text) else {
+            return true;
+        };
+        let mut rest = text.iter();
+        letters
+            .iter()
+            .all(|letter| rest.any(|byte| byte.eq_ignore_ascii_case(letter)))
     }
 
     /// Whether it is in `text`, and on request where.
@@ -85,6 +100,9 @@ impl Word {
         text: Utf32Str<'_>,
         mut at: Option<&mut Vec<u32>>,
     ) -> bool {
+        if !self.may_be_in(text) {
+            return false;
+        }
         // What stands there letter by letter is found at once, and is what is meant.
         let strict = match &mut at {
             Some(at) => self.strict.indices(text, matcher, at),
@@ -127,11 +145,19 @@ impl Needle {
     /// Which of the words are in `text`, one bit each.
     #[must_use]
     pub fn hits(&self, matcher: &mut Matcher, field: Field, text: &str) -> u32 {
+        self.more_hits(0, matcher, field, text)
+    }
+
+    /// The words that were found elsewhere, and those of the others that are in `text`.
+    #[must_use]
+    pub fn more_hits(&self, found: u32, matcher: &mut Matcher, field: Field, text: &str) -> u32 {
         let mut buffer = Vec::new();
         let text = haystack(looked_at(text), &mut buffer);
-        let mut hits = 0;
+        let mut hits = found;
         for (bit, word) in self.words.iter().enumerate() {
-            hits |= u32::from(word.find(matcher, field, text, None)) << bit;
+            if hits & (1 << bit) == 0 {
+                hits |= u32::from(word.find(matcher, field, text, None)) << bit;
+            }
         }
         hits
     }

@@ -169,20 +169,30 @@ impl RunsPane {
         let mut agents: Vec<(Option<&str>, Sessions<'_>)> = Vec::new();
         let mut agent_at: HashMap<Option<&str>, usize> = HashMap::new();
         let mut session_at: HashMap<(Option<&str>, &str), usize> = HashMap::new();
+        // Runs that follow each other mostly share both.
+        let mut last: Option<(Option<&str>, &str, usize, usize)> = None;
         for index in shown {
             let Some(run) = self.at(*index) else { continue };
             let agent = run.agent_id.as_deref();
-            let at = *agent_at.entry(agent).or_insert_with(|| {
+            if let Some((same, also, agent_at, session_at)) = last
+                && same == agent
+                && also == run.session_id
+            {
+                agents[agent_at].1[session_at].1.push(*index);
+                continue;
+            }
+            let of = *agent_at.entry(agent).or_insert_with(|| {
                 agents.push((agent, Vec::new()));
                 agents.len() - 1
             });
-            let sessions = &mut agents[at].1;
+            let sessions = &mut agents[of].1;
             let session = run.session_id.as_str();
             let at = *session_at.entry((agent, session)).or_insert_with(|| {
                 sessions.push((session, Vec::new()));
                 sessions.len() - 1
             });
             sessions[at].1.push(*index);
+            last = Some((agent, session, of, at));
         }
         if !self.is_filtered() {
             for agent in self.agents.iter().flatten() {

@@ -55,7 +55,7 @@ impl RunsPane {
                 hits |= sieve.status(run);
             }
             if hits != needle.all() {
-                hits |= needle.hits(&mut sieve.matcher, Field::Id, &seen(&run.run_id));
+                hits = needle.more_hits(hits, &mut sieve.matcher, Field::Id, &seen(&run.run_id));
             }
             if hits == needle.all() || self.search.ids.contains(&run.run_id) {
                 shown.push(index);
@@ -100,7 +100,9 @@ impl<'a> Sieve<'a> {
         let mut hits = self.words(&self.pane.title(session));
         if hits != self.needle.all() {
             let id = seen(session);
-            hits |= self.needle.hits(&mut self.matcher, Field::Id, &id);
+            hits = self
+                .needle
+                .more_hits(hits, &mut self.matcher, Field::Id, &id);
         }
         self.of_sessions.insert(session, hits);
         hits

@@ -1,6 +1,6 @@
 //! The loop itself on the demo world, with a screen that only writes down what is asked of it.
 
-use std::process::{Command, ExitStatus};
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
@@ -67,8 +67,12 @@ impl Surface for Fake {
         Ok(())
     }
 
-    fn hand_over(&mut self, _command: &mut Command) -> Result<std::io::Result<ExitStatus>> {
-        Ok(Ok(ExitStatus::default()))
+    fn lend(&mut self, _command: &mut Command) -> Result<std::io::Result<Child>> {
+        Ok(Command::new("true").spawn())
+    }
+
+    fn take_back(&mut self) -> Result<()> {
+        Ok(())
     }
 
     fn resume(&mut self) -> Result<()> {

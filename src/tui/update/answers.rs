@@ -82,6 +82,11 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
                 state.job_ended(number, Tone::Good, text.clone());
                 state.report(Tone::Good, text);
             }
+            Err(failure) if failure.kind == ErrorKind::Cancelled => {
+                let text = "patch stopped; nothing was left behind";
+                state.job_ended(number, Tone::Warn, text);
+                state.report(Tone::Warn, text);
+            }
             Err(failure) => failed(state, number, "the patch", &failure),
         },
         Answer::Resolved(Ok(Resolved::Run(run_id))) => open::open(state, out, run_id),

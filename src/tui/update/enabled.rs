@@ -28,6 +28,10 @@ pub fn why_not(state: &State, id: Id) -> Option<String> {
             )),
             (None, Some(run)) => run.unrestorable.clone(),
         },
+        Id::Patch if state.awaited.contains_key(&Slot::Write) => Some(format!(
+            "one patch is being written; {} stops it",
+            key(Id::Back)
+        )),
         Id::Patch | Id::CopyPatch => match (&state.refusal, &state.opened) {
             (Some(refusal), _) => Some(refusal.failure.message.clone()),
             (None, None) => open_first(),
