@@ -41,7 +41,7 @@ fn run(number: usize) -> (RunRow, SessionInfo) {
         agent_id: Some(["engineer", "reviewer", "writer"][session % 3].into()),
         user_id: Some("ada".into()),
         run_type: Some("agent".into()),
-        status: Some(["COMPLETED", "ERROR"][usize::from(number % 9 == 0)].into()),
+        status: Some(["COMPLETED", "ERROR"][usize::from(number.is_multiple_of(9))].into()),
         run_index: i64::try_from(number % 4).ok(),
         created_at: i64::try_from(1_760_000_000 - number).ok(),
         updated_at: None,
