@@ -568,7 +568,9 @@ fn a_screen_reader_gets_words_and_a_cursor() {
             terminal.screen(|screen| {
                 let (row, column) = screen.cursor_position();
                 let line = screen.rows(0, 80).nth(row.into()).unwrap_or_default();
-                !screen.hide_cursor() && line[column.into()..].starts_with(text)
+                // In the middle of a frame it may stand beyond what is written.
+                let rest = line.get(column.into()..);
+                !screen.hide_cursor() && rest.is_some_and(|rest| rest.starts_with(text))
             })
         }
     };
