@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::database::RunsDatabase;
-use super::gate::{Opening, gate};
+use super::gate::{Opening, gate, no_run};
 use super::model::{Previous, RunRow};
 use crate::archive::Archive;
 use crate::checkpoint::{
@@ -141,10 +141,7 @@ impl Runs {
         let reference = gate(run_id, row.as_ref(), opening)?;
         match row {
             Some(row) => Ok((row, reference)),
-            None => Err(Error::new(
-                ErrorKind::NotFound,
-                format!("Run {run_id} does not exist"),
-            )),
+            None => Err(no_run(run_id)),
         }
     }
 
@@ -207,9 +204,7 @@ impl Runs {
         }
         let reference = gate(run_id, row.as_ref(), opening)?;
         watch.passed(Stage::Gate, 1);
-        let row = row.ok_or_else(|| {
-            Error::new(ErrorKind::NotFound, format!("Run {run_id} does not exist"))
-        })?;
+        let row = row.ok_or_else(|| no_run(run_id))?;
         let archive = self.open_reference(&store, &reference, watch).await?;
         Ok(OpenedRun {
             row,
@@ -276,6 +271,9 @@ impl Runs {
         }
         Ok(Previous::None(if completed == 0 {
             "no turn before this one completed with a checkpoint".into()
+        } else if gone == 1 {
+            "the checkpoint of the completed turn before this one is gone: retention deletes it"
+                .into()
         } else {
             format!(
                 "the checkpoints of the {gone} completed turns before this one are gone: retention deletes them"
