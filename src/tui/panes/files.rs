@@ -134,7 +134,7 @@ pub fn draw(state: &State, theme: Theme, body: Rect, buffer: &mut Buffer) {
         let width = usize::from(body.width).saturating_sub(row.depth * 2);
         rows.push(TreeRow {
             depth: row.depth,
-            line: theme.line(file_row::line(&mut shown, row, width)),
+            line: theme.row(file_row::line(&mut shown, row, width), width),
         });
     }
     tree::draw(

@@ -173,7 +173,7 @@ pub fn draw(state: &State, theme: Theme, body: Rect, buffer: &mut Buffer) {
         let width = usize::from(body.width).saturating_sub(row.depth * 2);
         rows.push(TreeRow {
             depth: row.depth,
-            line: theme.line(line(state, row, width, &mut marker)),
+            line: theme.row(line(state, row, width, &mut marker), width),
         });
     }
     tree::draw(
