@@ -3,6 +3,7 @@
 mod acting;
 mod acting_screens;
 mod driving;
+mod file_columns;
 mod files;
 mod filter;
 mod folds;

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::file_columns::Columns;
 use super::file_row;
 use crate::text::{grouped, visible, visible_bytes};
 use crate::tui::action::Id;
@@ -125,6 +126,8 @@ pub fn draw(state: &State, theme: Theme, body: Rect, buffer: &mut Buffer) {
         .enumerate()
         .skip(files.top)
         .take(body.height.into());
+    let deepest = window.clone().map(|(_, row)| row.depth).max().unwrap_or(0);
+    let columns = Columns::of(shown.compared, body.width.into(), deepest);
     let mut cursor = None;
     let mut rows = Vec::with_capacity(body.height.into());
     for (at, (index, row)) in window.enumerate() {
@@ -134,7 +137,7 @@ pub fn draw(state: &State, theme: Theme, body: Rect, buffer: &mut Buffer) {
         let width = usize::from(body.width).saturating_sub(row.depth * 2);
         rows.push(TreeRow {
             depth: row.depth,
-            line: theme.row(file_row::line(&mut shown, row, width), width),
+            line: theme.row(file_row::line(&mut shown, row, &columns, width), width),
         });
     }
     tree::draw(
