@@ -4,6 +4,7 @@ mod acting;
 mod acting_screens;
 mod driving;
 mod file_columns;
+mod file_filter;
 mod files;
 mod filter;
 mod folds;

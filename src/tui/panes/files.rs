@@ -75,6 +75,15 @@ pub fn title(state: &State, width: usize) -> (Toned, Toned) {
         left.push((Tone::Warn, format!("  * {marked}")));
     }
     let forms = match state.compared() {
+        _ if state.files.found.is_some() => {
+            let (found, all) = state.files.found.unwrap_or_default();
+            let (found, all) = (grouped(found as u64), grouped(all as u64));
+            vec![
+                format!("{found} of {all} files"),
+                format!("{found} of {all}"),
+                found,
+            ]
+        }
         Some(compared) => {
             let changed = grouped(compared.files.len() as u64);
             let mut forms = Vec::new();
