@@ -24,6 +24,7 @@ pub mod overlays;
 pub mod pace;
 pub mod panes;
 pub mod reference;
+pub mod signs;
 pub mod state;
 pub mod terminal;
 #[cfg(test)]

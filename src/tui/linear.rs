@@ -59,6 +59,14 @@ const RUNS: &[(&str, &str)] = &[
     ("↻", "REGENERATED"),
 ];
 
+/// The signs that are said in words, but for those that only part or lead.
+#[cfg(test)]
+pub(super) fn signs() -> impl Iterator<Item = &'static str> {
+    let plain = ["→", "←", "–", "·", "──", "└"];
+    let all = WORDS.iter().chain(STATUSES).map(|(sign, _)| *sign);
+    all.filter(move |sign| !plain.contains(sign))
+}
+
 /// What draws the place where the next letter goes.
 const TYPED: &str = "▏";
 

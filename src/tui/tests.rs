@@ -9,6 +9,7 @@ mod files;
 mod filter;
 mod folds;
 mod help_palette;
+mod help_signs;
 mod keyconfig;
 mod keys;
 mod linear;
