@@ -180,7 +180,7 @@ pub fn masked(url: &str) -> String {
         }
         None => url.to_owned(),
     };
-    crate::text::visible(&shown).into_owned()
+    visible(&shown).into_owned()
 }
 
 fn is_secret(key: &str) -> bool {
