@@ -115,7 +115,9 @@ async fn run(context: &Context, command: Option<Command>) -> Result<ExitCode> {
         }
         Some(Command::Man) => {
             let mut page = Vec::new();
-            clap_mangen::Man::new(Arguments::command())
+            // What the short help leaves out is described here all the same.
+            let whole = Arguments::command().mut_args(|argument| argument.hide_short_help(false));
+            clap_mangen::Man::new(whole)
                 .render(&mut page)
                 .map_err(|error| Error::io("write", std::path::Path::new("the manual"), error))?;
             page.extend(crate::tui::reference::roff().into_bytes());

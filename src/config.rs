@@ -3,7 +3,6 @@
 
 pub mod file;
 mod keys;
-pub mod near;
 
 use std::path::PathBuf;
 use std::sync::Arc;

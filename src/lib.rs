@@ -77,6 +77,8 @@ pub mod config;
 pub mod demo;
 mod error;
 pub mod json;
+#[cfg(feature = "app")]
+mod near;
 mod private;
 pub mod progress;
 pub mod review;

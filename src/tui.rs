@@ -5,33 +5,33 @@
 //! them: it never waits on a database, a disk or a worker.
 
 pub mod action;
-pub mod ascii;
-pub mod crash;
+pub(crate) mod ascii;
+pub(crate) mod crash;
 pub mod driver;
-pub mod editor;
-pub mod fit;
-pub mod footer;
-pub mod fuzzy;
+pub(crate) mod editor;
+pub(crate) mod fit;
+pub(crate) mod footer;
+pub(crate) mod fuzzy;
 pub mod jobs;
-pub mod key;
-pub mod keyboard;
-pub mod keymap;
-pub mod layout;
-pub mod linear;
-pub mod look;
+pub(crate) mod key;
+pub(crate) mod keyboard;
+pub(crate) mod keymap;
+pub(crate) mod layout;
+pub(crate) mod linear;
+pub(crate) mod look;
 pub mod message;
-pub mod overlays;
-pub mod pace;
-pub mod panes;
+pub(crate) mod overlays;
+pub(crate) mod pace;
+pub(crate) mod panes;
 pub mod reference;
 pub mod signs;
 pub mod state;
-pub mod terminal;
+pub(crate) mod terminal;
 #[cfg(test)]
 mod tests;
 pub mod theme;
-pub mod tree;
-pub mod update;
+pub(crate) mod tree;
+pub(crate) mod update;
 pub mod view;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -498,6 +498,17 @@ fn completions_and_the_manual_name_every_command() {
         }
     }
     assert!(pages[0].text().starts_with(".ie") || pages[0].text().contains(".TH afterrun"));
+    // Where the configuration is, and how the interface may look, in words.
+    for part in [
+        "config.toml",
+        "AFTERRUN_CONFIG",
+        "ASCII alone",
+        "main screen",
+        "screen reader",
+    ] {
+        assert!(help.text().contains(part), "{part}");
+        assert!(pages[0].text().contains(part), "{part}");
+    }
     let syntax = place.path("completions.bash");
     std::fs::write(&syntax, &pages[1].out).expect("written");
     let bash = place.command("bash").arg("-n").arg(&syntax).status();

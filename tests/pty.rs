@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::pty::Terminal;
+use common::pty::{Terminal, colours};
 use common::{Place, assert_same, id, names, world};
 use rustix::process::Signal;
 
@@ -524,29 +524,15 @@ fn without_colour_there_is_none() {
     terminal.wait_for(EDIT);
     terminal.keys("q");
     let raw = terminal.end().raw;
-    let coloured = terminal_colours(&raw);
+    let coloured = colours(&raw);
     assert_eq!(coloured, [""; 0]);
     let mut terminal = demo(&place, WIDE);
     terminal.wait_for(EDIT);
     terminal.keys("q");
     assert!(
-        !terminal_colours(&terminal.end().raw).is_empty(),
+        !colours(&terminal.end().raw).is_empty(),
         "or the test would see none at all"
     );
-}
-
-/// The sequences that choose a colour other than the terminal's own.
-fn terminal_colours(raw: &[u8]) -> Vec<String> {
-    let raw = String::from_utf8_lossy(raw);
-    let sequences = raw.split("\x1b[").skip(1).filter_map(|rest| {
-        let end = rest.find(|c: char| !c.is_ascii_digit() && c != ';')?;
-        rest[end..].starts_with('m').then(|| rest[..end].to_owned())
-    });
-    let colour = |part: &str| {
-        part.parse()
-            .is_ok_and(|n: u32| matches!(n, 30..=38 | 40..=48 | 90..=97 | 100..=107))
-    };
-    sequences.filter(|all| all.split(';').any(colour)).collect()
 }
 
 #[test]

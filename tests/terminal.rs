@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use common::pty::{Ended, Terminal};
+use common::pty::{Ended, Terminal, colours};
 use common::{Place, id, names, world};
 use rustix::process::Signal;
 
@@ -68,20 +68,6 @@ fn assert_undone(raw: &[u8], modes: &[(&str, &str)]) {
 
 fn has(raw: &[u8], what: &str) -> bool {
     String::from_utf8_lossy(raw).contains(what)
-}
-
-/// The sequences that choose a colour other than the terminal's own.
-fn colours(raw: &[u8]) -> Vec<String> {
-    let raw = String::from_utf8_lossy(raw);
-    let sequences = raw.split("\x1b[").skip(1).filter_map(|rest| {
-        let end = rest.find(|c: char| !c.is_ascii_digit() && c != ';')?;
-        rest[end..].starts_with('m').then(|| rest[..end].to_owned())
-    });
-    let colour = |part: &str| {
-        part.parse()
-            .is_ok_and(|n: u32| matches!(n, 30..=38 | 40..=48 | 90..=97 | 100..=107))
-    };
-    sequences.filter(|all| all.split(';').any(colour)).collect()
 }
 
 #[test]
@@ -356,7 +342,7 @@ fn copied(env: &[(&str, &str)], end: &str) -> String {
     let place = Place::new();
     let mut terminal = on_world(&place, WIDE, &[], env);
     terminal.keys("y");
-    terminal.wait_for("copied: afterrun open");
+    terminal.wait_for("sent to the clipboard: afterrun open");
     let ended = quit(terminal, &place);
     let raw = String::from_utf8(ended.raw).expect("UTF-8");
     let begin = raw.find("\x1b]52;c;").expect("a copy");

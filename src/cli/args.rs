@@ -239,6 +239,19 @@ pub(super) struct Demo {
     pub no_tui: bool,
 }
 
+/// What a run is compared with.
+#[derive(Clone, Debug, Args)]
+pub(super) struct BaseArg {
+    /// Compare with: pin, head, previous, empty, or another run
+    #[arg(
+        long,
+        value_name = "BASE",
+        default_value = "default",
+        hide_default_value = true
+    )]
+    pub base: String,
+}
+
 #[derive(Debug, Args)]
 pub(super) struct OpenArgs {
     /// The run
@@ -250,14 +263,8 @@ pub(super) struct OpenArgs {
     /// The line, for a PATH that itself ends in a colon and digits
     #[arg(long, value_name = "N", requires = "path", value_parser = clap::value_parser!(u32).range(1..))]
     pub line: Option<u32>,
-    /// Compare with: pin, head, previous, empty, or another run
-    #[arg(
-        long,
-        value_name = "BASE",
-        default_value = "default",
-        hide_default_value = true
-    )]
-    pub base: String,
+    #[command(flatten)]
+    pub base: BaseArg,
     /// What to show: the diff of a changed file, else the file, unless this says otherwise
     #[arg(long, value_name = "VIEW", value_enum)]
     pub view: Option<ViewArg>,
@@ -385,14 +392,8 @@ pub(super) struct DiffArgs {
     /// The run (unless --archive), then paths to show
     #[arg(value_name = "RUN PATH")]
     pub words: Vec<OsString>,
-    /// Compare with: pin, head, previous, empty, or another run
-    #[arg(
-        long,
-        value_name = "BASE",
-        default_value = "default",
-        hide_default_value = true
-    )]
-    pub base: String,
+    #[command(flatten)]
+    pub base: BaseArg,
     /// Lines added and deleted per file
     #[arg(long, conflicts_with = "name_status")]
     pub stat: bool,
@@ -409,14 +410,8 @@ pub(super) struct PatchArgs {
     /// The run (unless --archive)
     #[arg(value_name = "RUN", num_args = 0..=1)]
     pub words: Vec<OsString>,
-    /// Compare with: pin, head, previous, empty, or another run
-    #[arg(
-        long,
-        value_name = "BASE",
-        default_value = "default",
-        hide_default_value = true
-    )]
-    pub base: String,
+    #[command(flatten)]
+    pub base: BaseArg,
     /// Write it here instead of to stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -19,7 +19,7 @@ pub(super) async fn diff(context: &Context, args: &DiffArgs) -> Result<()> {
     let watch = context.watch();
     let (target, rest) = Target::open(context, &args.archive, &args.words, &watch).await?;
     let review = target.review(&watch).await?;
-    let mut diff = target.diff(&review, &args.base, &watch).await?;
+    let mut diff = target.diff(&review, &args.base.base, &watch).await?;
     if !rest.is_empty() {
         let root = [&diff.root[..], b"/"].concat();
         let paths: Vec<Vec<u8>> = rest
@@ -195,7 +195,7 @@ pub(super) async fn patch(context: &Context, args: &PatchArgs) -> Result<()> {
     }
     let (target, _) = Target::open(context, &args.archive, &args.words, &watch).await?;
     let review = target.review(&watch).await?;
-    let diff = target.diff(&review, &args.base, &watch).await?;
+    let diff = target.diff(&review, &args.base.base, &watch).await?;
     let mut patch = Vec::new();
     review.blocking_whole_patch(&diff, None, &watch, &mut |text| {
         patch.extend_from_slice(text);

@@ -40,7 +40,7 @@ pub(super) async fn at(context: &Context, args: OpenArgs) -> Result<()> {
     )?;
     let runs = context.settings().open()?;
     let run = target::run_id(&runs, &args.run).await?;
-    let base = match args.base.parse().unwrap_or_default() {
+    let base = match args.base.base.parse().unwrap_or_default() {
         BaseChoice::Run(word) => BaseChoice::Run(target::run_id(&runs, &word).await?),
         base => base,
     };

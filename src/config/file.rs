@@ -11,8 +11,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::keys;
-use super::near::nearest;
 use crate::error::{Error, ErrorKind, Result, reason};
+use crate::near::nearest;
 use crate::text::{visible, visible_path};
 use crate::tui::keymap::Keymap;
 

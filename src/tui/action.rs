@@ -197,7 +197,7 @@ pub const TABLE: &[Action] = &[
     later(row(Id::Apply, Everywhere, &["a"], "apply", "apply the changes to a checkout of yours")),
     row(Id::Fetch, Everywhere, &["F"], "fetch", "keep the verified stored bytes in a file, before retention deletes them"),
     row(Id::Copy, Everywhere, &["y"], "copy", "copy a command that shows this"),
-    row(Id::CopyPatch, Everywhere, &["Y"], "copy patch", "copy the patch of the file under the cursor, for git apply"),
+    row(Id::CopyPatch, Everywhere, &["Y"], "copy patch", "copy the patch of the changed file under the cursor, or of everything above all changes"),
     row(Id::Editor, Everywhere, &["e"], "editor", "open the file in your editor"),
     row(Id::PreviousTurn, Everywhere, &["<"], "previous turn", "open the session's turn before"),
     row(Id::NextTurn, Everywhere, &[">"], "next turn", "open the session's next turn"),

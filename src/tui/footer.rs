@@ -4,20 +4,22 @@
 use super::action::{Id, action};
 use super::fit;
 use super::linear;
-use super::state::{Overlay, Pane, PromptKind, State, View, toned_width};
+use super::state::{Note, Overlay, Pane, PromptKind, State, View, toned_width};
 use super::theme::{Tone, Toned};
 use super::update::{at_work, why_not};
 use crate::progress::Stage;
 
 /// Lines that a message may take.
 const MESSAGE_LINES: usize = 4;
+/// Rows from which a remark may take two of them.
+const TALL: u16 = 30;
 
 /// The lines in `width` columns: the chain with the keys at its right, then what there is to say.
 #[must_use]
 pub fn lines(state: &State, width: usize) -> Vec<Toned> {
     let mut lines = said(state, width);
     if let Some(first) = lines.first_mut() {
-        let hints = hints(state, width.saturating_sub(toned_width(first) + 2));
+        let hints = beside_chain(state, width, toned_width(first));
         *first = beside(std::mem::take(first), hints, width);
     }
     if state.linear {
@@ -98,10 +100,21 @@ fn chain(state: &State, width: usize) -> Toned {
     line
 }
 
+/// A remark in a line, or two where the screen has them; only what went wrong is said whole.
+fn short(state: &State, note: &Note, width: usize) -> String {
+    let text = note.said(width);
+    let lines = if state.size.1 < TALL { 1 } else { 2 };
+    if note.tone == Tone::Bad || fit::wrap(&text, width).len() <= lines {
+        return text;
+    }
+    fit::clip(&text, width * lines)
+}
+
 /// What there is to say, the most pressing first.
 fn message(state: &State, width: usize) -> Option<(Tone, String)> {
+    let said = |note: &Note| (note.tone, short(state, note, width));
     if let Some(note) = state.note.as_ref().filter(|note| !note.stays) {
-        return Some((note.tone, note.said(width)));
+        return Some(said(note));
     }
     if let Some(text) = at_work(state) {
         return Some((Tone::Busy, text));
@@ -111,7 +124,7 @@ fn message(state: &State, width: usize) -> Option<(Tone, String)> {
         return None;
     }
     if let Some(note) = &state.note {
-        return Some((note.tone, note.said(width)));
+        return Some(said(note));
     }
     match (&state.opening, &state.refusal) {
         (None, Some(refusal)) => Some((Tone::Bad, refusal.failure.message.clone())),
@@ -146,20 +159,34 @@ fn typing(state: &State, width: usize) -> Option<Toned> {
     Some(line)
 }
 
-/// The keys for the bottom edge of the frame, where the chain leaves them no room beside it.
+/// The keys for the bottom edge of the frame, where more of them have room than beside the chain.
 #[must_use]
 pub fn edge(state: &State, width: usize) -> Toned {
-    let first = chain(state, width);
-    let beside = width.saturating_sub(toned_width(&first) + 2);
-    if hints(state, beside).is_empty() {
+    let used = said(state, width).first().map_or(0, toned_width);
+    if beside_chain(state, width, used).is_empty() {
         hints(state, width)
     } else {
         Toned::new()
     }
 }
 
+/// The keys beside a first line of `used` columns, unless the edge has room for more of them.
+fn beside_chain(state: &State, width: usize, used: usize) -> Toned {
+    let beside = hints(state, width.saturating_sub(used + 2));
+    let edge = hints(state, width);
+    if toned_width(&edge) > toned_width(&beside) {
+        Toned::new()
+    } else {
+        beside
+    }
+}
+
 /// The keys that help where the focus is, as many as fit.
 fn hints(state: &State, width: usize) -> Toned {
+    // What lies over the panes takes the keys, and says itself which.
+    if state.overlay.is_some() {
+        return Toned::new();
+    }
     let mut ids = match (state.focus, state.content.view) {
         (Pane::Runs, _) => vec![Id::OpenRun, Id::Find, Id::Palette, Id::Restore],
         (Pane::Files, _) => vec![Id::ToContent, Id::ShowFiles, Id::Base, Id::Restore],

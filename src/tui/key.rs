@@ -107,7 +107,7 @@ impl Key {
             "pgup" => "pageup",
             "pgdn" | "pgdown" => "pagedown",
             name if Self::parse(name).is_some() => name,
-            name => crate::config::near::nearest(name, NAMED.iter().map(|(name, _)| *name))?,
+            name => crate::near::nearest(name, NAMED.iter().map(|(name, _)| *name))?,
         };
         let meant = format!("{modifiers}{name}");
         Self::parse(&meant).map(|_| meant)

@@ -112,6 +112,17 @@ impl Keymap {
         }
     }
 
+    /// What `event` does in another pane than that of `scope`, and in which.
+    #[must_use]
+    pub fn elsewhere(&self, scope: Scope, event: &KeyEvent) -> Option<(Scope, Id)> {
+        let key = Key::from(event);
+        let panes = [Scope::Runs, Scope::Files, Scope::Content];
+        let others = panes.into_iter().filter(|pane| *pane != scope);
+        others
+            .filter_map(|pane| Some((pane, *self.bound.get(&(pane, key))?)))
+            .next()
+    }
+
     /// The keys of `id`, the one to show first; none where it is unbound.
     #[must_use]
     pub fn keys(&self, id: Id) -> &[String] {

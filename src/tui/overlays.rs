@@ -78,7 +78,7 @@ pub fn frame(
         .border_type(BorderType::Rounded)
         .border_style(Style::new())
         .title(ratatui::text::Span::styled(
-            title.to_owned(),
+            fit::clip(title, usize::from(width.saturating_sub(2))),
             theme.style(Tone::Accent),
         ));
     let inner = block.inner(area);

@@ -139,7 +139,9 @@ pub struct OpeningRun {
 /// How the comparison of the open run stands.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
-    /// The base that was asked for last.
+    /// The base that is asked for.
+    pub asked: BaseChoice,
+    /// The base that `done` was asked for with.
     pub choice: BaseChoice,
     /// The last one that succeeded: it stays until a newer one is there.
     pub done: Option<Arc<Compared>>,
@@ -255,8 +257,6 @@ pub struct JobLine {
     pub began_ms: i64,
     /// How it ended; `None` while it is at work.
     pub outcome: Option<(Tone, String)>,
-    /// When it began, in milliseconds since the epoch.
-    pub began: i64,
     /// When it ended.
     pub ended: Option<i64>,
     /// How far it was when it said so last.

@@ -87,7 +87,6 @@ pub(super) fn job_began(state: &mut State, number: u64, what: String) {
         what,
         began_ms: state.now_ms,
         outcome: None,
-        began: state.now_ms,
         ended: None,
         progress: None,
     });
@@ -113,8 +112,23 @@ fn key(state: &mut State, out: &mut Vec<Effect>, event: &KeyEvent) {
     if state.overlay.is_some() {
         return overlay::key(state, out, event);
     }
-    if let Some(id) = state.keymap.lookup(scope(state), event) {
-        act(state, out, id);
+    let scope = scope(state);
+    if let Some(id) = state.keymap.lookup(scope, event) {
+        return act(state, out, id);
+    }
+    // No key of ours is dead without a word.
+    if let Some((pane, id)) = state.keymap.elsewhere(scope, event) {
+        let (pane, focus) = match pane {
+            Scope::Runs => ("runs", Id::PaneRuns),
+            Scope::Files => ("files", Id::PaneFiles),
+            _ => ("content", Id::PaneContent),
+        };
+        let text = format!(
+            "{}: in the {pane} ({})",
+            action(id).name,
+            state.keymap.how(focus)
+        );
+        state.say(Tone::Dim, text);
     }
 }
 
@@ -256,10 +270,7 @@ fn stop_one(state: &mut State, out: &mut Vec<Effect>) -> bool {
         );
     } else if state.awaited.contains_key(&Slot::Diff) {
         stop(state, out, Slot::Diff);
-        if let Some(opened) = &mut state.opened {
-            opened.comparison.working = None;
-            opened.comparison.failure = Some(crate::Error::cancelled().into());
-        }
+        open::compared(state, Err(crate::Error::cancelled().into()));
         let base = state.keymap.how(Id::Base);
         state.report(
             Tone::Warn,

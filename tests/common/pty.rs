@@ -335,3 +335,17 @@ fn squeezed<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     let frame = |c: &char| !c.is_whitespace() && !"│├┤─╰╯└┴".contains(*c);
     lines.flat_map(str::chars).filter(frame).collect()
 }
+
+/// The sequences that choose a colour other than the terminal's own.
+pub fn colours(raw: &[u8]) -> Vec<String> {
+    let raw = String::from_utf8_lossy(raw);
+    let sequences = raw.split("\x1b[").skip(1).filter_map(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+        rest[end..].starts_with('m').then(|| rest[..end].to_owned())
+    });
+    let colour = |part: &str| {
+        part.parse()
+            .is_ok_and(|n: u32| matches!(n, 30..=38 | 40..=48 | 90..=97 | 100..=107))
+    };
+    sequences.filter(|all| all.split(';').any(colour)).collect()
+}

@@ -419,7 +419,12 @@ async fn resolve(context: &Context, text: String, otherwise: Option<Id>) -> Resu
         (Named::Run(run_id), _) => Resolved::Run(run_id),
         (Named::Several(found), _) => Resolved::Several(found),
         (Named::Nothing, Some(id)) => Resolved::Action(id),
-        (Named::Nothing, None) => Resolved::Run(text),
+        (Named::Nothing, None) => {
+            let text = visible(&text).into_owned();
+            let none = format!("Run {text} does not exist");
+            return Err(Error::new(ErrorKind::NotFound, none)
+                .hint("no action and no changed file is named so either"));
+        }
     })
 }
 

@@ -157,47 +157,47 @@ pub enum Resolved {
 /// What a job answers.
 #[derive(Debug)]
 pub enum Answer {
-    /// To [`Request::Agents`].
+    /// To [`Request::Agents`](super::Request::Agents).
     Agents(Result<Vec<AgentSummary>, Failure>),
-    /// To [`Request::Page`].
+    /// To [`Request::Page`](super::Request::Page).
     Page(PageUse, Result<RunPage, Failure>),
     /// How far the job is.
     Progress(Progress),
-    /// To [`Request::Open`].
+    /// To [`Request::Open`](super::Request::Open).
     Opened(Result<Box<Verified>, Failure>, Option<Box<RunRow>>),
-    /// To [`Request::Reopen`]: the row as it is now, and all holds.
+    /// To [`Request::Reopen`](super::Request::Reopen): the row as it is now, and all holds.
     Reopened(Box<RunRow>),
-    /// To [`Request::Diff`]: the comparison, and the tree with its marks.
+    /// To [`Request::Diff`](super::Request::Diff): the comparison, and the tree with its marks.
     Diff(Result<(Box<Compared>, Arc<FileTree>), Failure>),
-    /// To [`Request::Patch`].
+    /// To [`Request::Patch`](super::Request::Patch).
     Patch(Result<Patch, Failure>),
-    /// To [`Request::File`]; of text, its colours follow.
+    /// To [`Request::File`](super::Request::File); of text, its colours follow.
     File(Result<FileContent, Failure>),
-    /// To [`Request::File`], last: the tones of the text's lines, as far as they are known.
+    /// To [`Request::File`](super::Request::File), last: the tones of the text's lines, as far as they are known.
     Coloured(Vec<Runs>),
-    /// To [`Request::Unfold`], with the line's name.
+    /// To [`Request::Unfold`](super::Request::Unfold), with the line's name.
     Unfolded(String, Result<Detail, Failure>),
-    /// To [`Request::Restore`], first.
+    /// To [`Request::Restore`](super::Request::Restore), first.
     Plan(Result<Written, Failure>),
-    /// To [`Request::Restore`], last.
+    /// To [`Request::Restore`](super::Request::Restore), last.
     Restored(Result<Written, Failure>),
-    /// To [`Request::WritePatch`]: files and bytes.
+    /// To [`Request::WritePatch`](super::Request::WritePatch): files and bytes.
     PatchWritten(Result<(String, u64, u64), Failure>),
-    /// To [`Request::Fetch`].
+    /// To [`Request::Fetch`](super::Request::Fetch).
     Fetched(Result<Fetched, Failure>),
-    /// To [`Request::PatchText`].
+    /// To [`Request::PatchText`](super::Request::PatchText).
     PatchText(Result<String, Failure>),
-    /// To [`Request::Complete`].
+    /// To [`Request::Complete`](super::Request::Complete).
     Completed(Result<Completion, Failure>),
-    /// To [`Request::CopyToEdit`].
+    /// To [`Request::CopyToEdit`](super::Request::CopyToEdit).
     ToEdit(Result<CopyToEdit, Failure>),
-    /// To [`Request::Resolve`].
+    /// To [`Request::Resolve`](super::Request::Resolve).
     Resolved(Result<Resolved, Failure>),
-    /// To [`Request::Lookup`].
+    /// To [`Request::Lookup`](super::Request::Lookup).
     Found(Result<Vec<String>, Failure>),
-    /// To [`Request::Turn`]; why there is none, else.
+    /// To [`Request::Turn`](super::Request::Turn); why there is none, else.
     Turn(Result<String, Failure>),
-    /// To [`Request::Keep`]: the file, made visible.
+    /// To [`Request::Keep`](super::Request::Keep): the file, made visible.
     Kept(Result<String, Failure>),
     /// The job died of a defect of ours.
     Crashed(Slot),

@@ -139,7 +139,7 @@ pub enum Request {
         /// The entry's path.
         path: Vec<u8>,
     },
-    /// Plan a restore, show the plan, and carry that same plan out on [`Effect::Go`].
+    /// Plan a restore, show the plan, and carry that same plan out on [`Effect::Go`](super::Effect::Go).
     Restore {
         /// The run.
         handle: Handle,

@@ -13,15 +13,17 @@ const NAMED: usize = 3;
 /// The plan in lines of `width` columns.
 #[must_use]
 pub fn lines(state: &State, plan: &Written, only: &[Vec<u8>], width: usize) -> Vec<Toned> {
-    let mut lines = vec![
-        vec![(Tone::Strong, "Plan".to_owned())],
-        field("writes", &plan.destination, width),
-        field(
-            "entries",
-            &format!("{}, {}", grouped(plan.entries), human_bytes(plan.bytes)),
-            width,
-        ),
-    ];
+    let mut lines = vec![vec![(Tone::Strong, "Plan".to_owned())]];
+    // Whole, however long: this is what is agreed to.
+    let destination = fit::wrap(&plan.destination, width.saturating_sub(11).max(8));
+    let names = std::iter::once("writes").chain(std::iter::repeat(""));
+    let destination = names.zip(&destination);
+    lines.extend(destination.map(|(name, part)| field(name, part, width)));
+    lines.push(field(
+        "entries",
+        &format!("{}, {}", grouped(plan.entries), human_bytes(plan.bytes)),
+        width,
+    ));
     if !only.is_empty() {
         let marked = fit::count(only.len() as u64, "marked path");
         lines.push(field("only", &marked, width));

@@ -30,7 +30,7 @@ pub fn lines(state: &State) -> Vec<Toned> {
 }
 
 fn elapsed(state: &State, job: &JobLine) -> i64 {
-    job.ended.unwrap_or(state.now_ms) - job.began
+    job.ended.unwrap_or(state.now_ms) - job.began_ms
 }
 
 fn at_work(state: &State, job: &JobLine) -> String {

@@ -3,8 +3,10 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 
+use super::titled;
 use crate::review::BaseChoice;
 use crate::text::{grouped, visible, visible_bytes};
+use crate::tui::action::Id;
 use crate::tui::fit;
 use crate::tui::state::{
     Hit, Line, Pane, Piece, Place, Rows, Search, State, View, lines, row_end, slice, toned_width,
@@ -15,8 +17,15 @@ use crate::tui::view::{put, title_room};
 /// `3 Diff  pin 7fd1a60 → turn 4   +12 −3`.
 #[must_use]
 pub fn title(state: &State, width: usize) -> (Toned, Toned) {
-    let (left, right) = named(state, width);
-    (left.clone(), with_search(state, &left, right, width))
+    let (mut left, right) = named(state, width);
+    let right = with_search(state, &left, right, width);
+    // The end of a path gives way to what is counted.
+    let over = toned_width(&left) + toned_width(&right) + 3;
+    if let (Some(over), Some((Tone::Dim, path))) = (over.checked_sub(width), left.last_mut()) {
+        let room = fit::columns(path).saturating_sub(over + 2);
+        *path = format!("  {}", fit::clip_start(path.trim_start(), room));
+    }
+    (left, right)
 }
 
 /// What is searched for and `3/17` before `right`, as much of it as there is room for.
@@ -44,7 +53,7 @@ fn with_search(state: &State, left: &Toned, right: Toned, width: usize) -> Toned
 
 fn named(state: &State, width: usize) -> (Toned, Toned) {
     let view = state.content.view;
-    let mut left = vec![(Tone::Strong, format!("3 {}", view.title()))];
+    let mut left = vec![(Tone::Strong, titled(state, Id::PaneContent, view.title()))];
     let mut right = Toned::new();
     if state.refusal.is_some() {
         return (left, right);

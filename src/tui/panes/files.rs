@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::file_columns::Columns;
-use super::file_row;
+use super::{file_row, titled};
 use crate::text::{grouped, visible, visible_bytes};
 use crate::tui::action::Id;
 use crate::tui::fit;
@@ -60,7 +60,7 @@ impl<'a> Shown<'a> {
 /// The title, and how many files changed.
 #[must_use]
 pub fn title(state: &State, width: usize) -> (Toned, Toned) {
-    let mut left = vec![(Tone::Strong, "2 Files".to_owned())];
+    let mut left = vec![(Tone::Strong, titled(state, Id::PaneFiles, "Files"))];
     if state.tree().is_none() {
         return (left, Toned::new());
     }

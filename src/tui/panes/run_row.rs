@@ -86,7 +86,7 @@ pub(super) fn line(state: &State, run: &RunRow, width: usize, marker: &mut Marke
     if columns.word {
         marker.mark(&mut line, tone, needle::Field::Words, &word, WORD);
         line.push((quiet, format!(" {age:>4} ")));
-        line.push((quiet, size(&answer)));
+        line.push(size(state, run, quiet, &answer));
     } else {
         line.push((quiet, format!("{age:>4} ")));
         match &answer {
@@ -96,7 +96,7 @@ pub(super) fn line(state: &State, run: &RunRow, width: usize, marker: &mut Marke
             Err(error) if matches!(error.kind(), ErrorKind::BadRow | ErrorKind::BadReference) => {
                 line.push((Tone::Bad, fit::pad("damaged", SIZE)));
             }
-            answer => line.push((quiet, size(answer))),
+            answer => line.push(size(state, run, quiet, answer)),
         }
     }
     line.push((Tone::Accent, open_sign(state, run).to_owned()));
@@ -137,7 +137,16 @@ pub(super) fn line(state: &State, run: &RunRow, width: usize, marker: &mut Marke
 }
 
 /// The size, with a gap before what follows unless it is very large.
-fn size(answer: &Result<CheckpointRef>) -> String {
+fn size(
+    state: &State,
+    run: &RunRow,
+    quiet: Tone,
+    answer: &Result<CheckpointRef>,
+) -> (Tone, String) {
+    let broken = state.runs.broken.get(&run.run_id);
+    if let (Some(word), Ok(_)) = (broken, answer) {
+        return (Tone::Bad, fit::pad(word, SIZE));
+    }
     let text = match answer {
         // A damaged reference may name a size that no disk holds.
         Ok(reference) if reference.size() >> 50 != 0 => "over 1 PB".into(),
@@ -148,7 +157,8 @@ fn size(answer: &Result<CheckpointRef>) -> String {
             _ => "–".into(),
         },
     };
-    fit::pad(&format!("{text:>width$}", width = SIZE - 1), SIZE)
+    let text = format!("{text:>width$}", width = SIZE - 1);
+    (quiet, fit::pad(&text, SIZE))
 }
 
 fn open_sign(state: &State, run: &RunRow) -> &'static str {

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::marker::Marker;
-use super::run_row;
+use super::{run_row, titled};
 use crate::text::{grouped, visible};
 use crate::tui::action::Id;
 use crate::tui::fit;
@@ -20,7 +20,7 @@ const WORD: usize = 16;
 /// The title, and how much of the list is loaded or found.
 #[must_use]
 pub fn title(state: &State, width: usize) -> (Toned, Toned) {
-    let mut left = vec![(Tone::Strong, "1 Runs".to_owned())];
+    let mut left = vec![(Tone::Strong, titled(state, Id::PaneRuns, "Runs"))];
     let forms = amount(state);
     let least = forms.last().map_or(0, |form| fit::columns(form));
     for part in parts(state) {

@@ -128,6 +128,8 @@ pub struct ContentPane {
     pub path: Option<Vec<u8>>,
     /// The base asked for.
     pub base: BaseChoice,
+    /// A base that could not be compared with, while the one before stands.
+    pub refused_base: Option<BaseChoice>,
     /// The changes of the file.
     pub patch: Load<Patch>,
     /// Its content.
@@ -182,6 +184,7 @@ impl Default for ContentPane {
             view: View::Diff,
             path: None,
             base: BaseChoice::Default,
+            refused_base: None,
             patch: Load::default(),
             file: Load::default(),
             epoch: 0,

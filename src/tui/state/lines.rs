@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use super::{
-    ContentPane, Failure, FileContent, FileTree, Lines, NodeKind, Pane, State, View, info,
-    toned_width,
+    ContentPane, Failure, FileContent, FileNode, FileTree, Lines, NodeKind, Pane, State, View,
+    info, toned_width,
 };
 use crate::review::{FileChange, Status};
 use crate::text::{grouped, human_bytes, visible_bytes};
@@ -186,7 +186,7 @@ fn diff_lines<'a>(state: &'a State, tree: &FileTree) -> Lines<'a> {
         (Some(node), None) if !node.is_folder() => {
             let mut lines = vec![
                 vec![(Tone::Strong, visible_bytes(&node.path))],
-                said(unchanged(&node.path, &compared.root, &compared.base)),
+                said(unchanged(node, &compared.root, &compared.base)),
             ];
             if let NodeKind::AbsoluteLink(_) = node.kind {
                 lines.push(said(
@@ -201,11 +201,19 @@ fn diff_lines<'a>(state: &'a State, tree: &FileTree) -> Lines<'a> {
     }
 }
 
-fn unchanged(path: &[u8], root: &[u8], base: &str) -> String {
-    let inside = path
-        .strip_prefix(root)
-        .is_some_and(|rest| rest.first() == Some(&b'/'));
-    if inside {
+/// Why there is nothing to show of a file: it did not change, or it is not compared at all.
+fn unchanged(node: &FileNode, root: &[u8], base: &str) -> String {
+    let inside = node.path.strip_prefix(root);
+    let inside = inside.and_then(|rest| rest.strip_prefix(b"/"));
+    if node.ignored {
+        "Left out by the checkout's ignore rules, so it is not compared.".into()
+    } else if inside.is_some_and(|inside| {
+        inside
+            .split(|byte| *byte == b'/')
+            .any(|part| part == b".git")
+    }) {
+        "One of git's own files, which are not compared.".into()
+    } else if inside.is_some() {
         format!("No change against {base}.")
     } else {
         format!(

@@ -119,6 +119,7 @@ pub struct Help {
 }
 
 /// What takes the keys before the panes do.
+#[allow(clippy::large_enum_variant)] // There is one at a time.
 #[derive(Clone, Debug)]
 pub enum Overlay {
     /// A line to type.

@@ -2,7 +2,7 @@
 
 use super::State;
 use crate::runs::RunRow;
-use crate::tui::action::{Id, action};
+use crate::tui::action::Id;
 
 /// The line for `run`, where its checkpoint is the next to go.
 #[must_use]
@@ -13,7 +13,7 @@ pub fn warning(state: &State, run: &RunRow) -> Option<String> {
     } else {
         format!("the session keeps {}", retention.keeps)
     };
-    let fetch = action(Id::Fetch).keys[0];
+    let fetch = state.keymap.how(Id::Fetch);
     Some(format!(
         "the session's next completed turn deletes this checkpoint ({known}); {fetch} keeps its stored bytes"
     ))

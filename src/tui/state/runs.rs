@@ -25,6 +25,8 @@ const KNOWN: [&str; 7] = [
 /// The pane.
 #[derive(Debug, Default)]
 pub struct RunsPane {
+    /// Runs whose checkpoint was found to be no good, and what is wrong in a word.
+    pub broken: HashMap<String, &'static str>,
     /// What was read, in the order it was read.
     pub runs: Vec<RunRow>,
     /// The sessions they belong to.

@@ -4,7 +4,7 @@ use super::content::PatchRow;
 use crate::review::LineKind;
 
 /// Columns that two sides need to be worth it.
-pub const WIDTH: usize = 100;
+pub const WIDTH: usize = 76;
 
 /// A row of two sides, by indexes of the patch's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -251,7 +251,7 @@ fn a_patch_is_made_and_copied() {
     assert!(matches!(&app.effects[..], [Effect::Copy(copied)] if copied == text));
     assert!(
         app.screen()
-            .contains("copied the patch of README.md, 2 lines")
+            .contains("sent to the clipboard: the patch of README.md, 2 lines")
     );
     app.keys("g Y");
     assert!(matches!(

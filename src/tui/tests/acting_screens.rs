@@ -3,7 +3,7 @@
 use super::screens::at_sizes;
 use super::world::App;
 use crate::progress::{Progress, Stage};
-use crate::tui::message::{Answer, Completion, Slot, Written};
+use crate::tui::message::{Answer, Completion, Slot};
 
 fn narrowed(width: u16, height: u16) -> App {
     let mut app = App::opened(width, height);
@@ -30,13 +30,7 @@ fn completed(width: u16, height: u16) -> App {
 fn marked(width: u16, height: u16) -> App {
     let mut app = App::opened(width, height);
     app.keys("2 space space space space r enter");
-    let plan = Written {
-        destination: "./afterrun-run-refu".into(),
-        entries: 5,
-        bytes: 156,
-        left_out: Vec::new(),
-    };
-    app.answer(Slot::Restore, Answer::Plan(Ok(plan)));
+    app.plan(5, 156, &[]);
     app
 }
 

@@ -332,8 +332,14 @@ fn bases_go_round_and_failures_stand_in_the_pane() {
     );
     app.answer(Slot::Diff, Answer::Diff(Err(failure)));
     let screen = app.screen();
-    assert!(screen.contains("3 Diff  previous → turn 4"), "{screen}");
-    assert!(screen.contains("✖ no turn before this one"), "{screen}");
+    assert!(
+        screen.contains("3 Diff  pin 7fd1a60 → turn 4"),
+        "what is shown stays true of the base that is named: {screen}"
+    );
+    assert!(
+        screen.contains("✖ no turn before this one completed with a checkpoint; still against pin"),
+        "{screen}"
+    );
     app.keys("b");
     assert!(matches!(
         &app.requests()[..],

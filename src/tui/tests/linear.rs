@@ -4,10 +4,8 @@ use ratatui::Terminal;
 use ratatui::backend::{Backend as _, TestBackend};
 
 use super::world::App;
-use crate::ErrorKind;
 use crate::progress::{Progress, Stage};
 use crate::tui::message::{Answer, Slot};
-use crate::tui::state::Failure;
 use crate::tui::theme::{Depth, Theme, Tone, Toned};
 use crate::tui::{linear, view};
 
@@ -73,11 +71,7 @@ fn panes_one_at_a_time() {
 fn a_refusal() {
     let mut app = listed();
     app.keys("j j enter");
-    let message =
-        "Run run-refunds-2 is ERROR, not COMPLETED; only a completed turn commits a checkpoint";
-    let failure = Failure::new(ErrorKind::NotCompleted, message);
-    let row = app.state.runs.run("run-refunds-2").cloned().map(Box::new);
-    app.answer(Slot::Open, Answer::Opened(Err(failure), row));
+    app.refuse_error();
     snapshot("linear_refusal", &app);
 }
 

@@ -3,9 +3,6 @@
 use ratatui::style::{Color, Modifier};
 
 use super::world::App;
-use crate::ErrorKind;
-use crate::tui::message::{Answer, Slot, Written};
-use crate::tui::state::Failure;
 use crate::tui::theme::{Depth, Theme, Tone};
 
 const SIZES: [(u16, u16); 4] = [(200, 60), (120, 35), (80, 24), (60, 16)];
@@ -21,24 +18,14 @@ pub fn at_sizes(name: &str, app: impl Fn(u16, u16) -> App) {
 fn refused(width: u16, height: u16) -> App {
     let mut app = App::listed(width, height);
     app.keys("j j enter");
-    let message =
-        "Run run-refunds-2 is ERROR, not COMPLETED; only a completed turn commits a checkpoint";
-    let failure = Failure::new(ErrorKind::NotCompleted, message);
-    let row = app.state.runs.run("run-refunds-2").cloned().map(Box::new);
-    app.answer(Slot::Open, Answer::Opened(Err(failure), row));
+    app.refuse_error();
     app
 }
 
 fn planned(width: u16, height: u16) -> App {
     let mut app = App::opened(width, height);
     app.keys("r enter");
-    let plan = Written {
-        destination: "./afterrun-run-refu".into(),
-        entries: 10,
-        bytes: 2_313,
-        left_out: vec!["workspace/repository/etc".into()],
-    };
-    app.answer(Slot::Restore, Answer::Plan(Ok(plan)));
+    app.plan(10, 2_313, &["workspace/repository/etc"]);
     app
 }
 

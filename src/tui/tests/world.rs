@@ -8,6 +8,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 
+use crate::ErrorKind;
 use crate::archive::{Entry, EntryKind, Mtime};
 use crate::checkpoint::CheckpointRef;
 use crate::json::Json;
@@ -15,8 +16,10 @@ use crate::progress::{Progress, Stage};
 use crate::review::{Commit, FileChange, LineKind, Notice, Stash, Status};
 use crate::runs::{AgentSummary, RunData, RunPage, RunRow, SessionInfo};
 use crate::tui::jobs::{DiffHandle, Handle};
-use crate::tui::message::{Answer, Compared, Effect, Message, PageUse, Request, Slot, Verified};
-use crate::tui::state::{FileTree, Labels, Marks, Patch, PatchRow, State};
+use crate::tui::message::{
+    Answer, Compared, Effect, Message, PageUse, Request, Slot, Verified, Written,
+};
+use crate::tui::state::{Failure, FileTree, Labels, Marks, Patch, PatchRow, State};
 use crate::tui::theme::Theme;
 use crate::tui::update::update;
 use crate::tui::view;
@@ -275,6 +278,26 @@ impl App {
             gzipped: true,
         };
         self.answer(Slot::Open, Answer::Opened(Ok(Box::new(verified)), None));
+    }
+
+    /// The run that is being opened is refused: it is none that completed.
+    pub fn refuse_error(&mut self) {
+        let message =
+            "Run run-refunds-2 is ERROR, not COMPLETED; only a completed turn commits a checkpoint";
+        let failure = Failure::new(ErrorKind::NotCompleted, message);
+        let row = self.state.runs.run("run-refunds-2").cloned().map(Box::new);
+        self.answer(Slot::Open, Answer::Opened(Err(failure), row));
+    }
+
+    /// The plan that is asked for is there.
+    pub fn plan(&mut self, entries: u64, bytes: u64, left_out: &[&str]) {
+        let plan = Written {
+            destination: "./afterrun-run-refu".into(),
+            entries,
+            bytes,
+            left_out: left_out.iter().map(|path| (*path).to_owned()).collect(),
+        };
+        self.answer(Slot::Restore, Answer::Plan(Ok(plan)));
     }
 
     /// Its comparison is there.

@@ -171,7 +171,7 @@ fn old_and_new_stand_beside_each_other() {
     assert!(row("gone").contains("came"));
     app.keys("] ]");
     assert_eq!(app.state.content.at_hunk.map(|(_, line)| line), Some(8));
-    app.send(Message::Resize(90, 24));
+    app.send(Message::Resize(70, 24));
     assert!(
         app.screen().contains("- the old second line"),
         "below each other where it is narrow: {}",
@@ -181,11 +181,11 @@ fn old_and_new_stand_beside_each_other() {
 
 #[test]
 fn side_by_side_says_how_wide_it_must_be() {
-    let mut app = patched(80, 24);
+    let mut app = patched(70, 24);
     app.keys("|");
     let screen = app.screen();
     assert!(
-        screen.contains("side by side: it takes a pane of 100 columns, and this one has 76"),
+        screen.contains("side by side: it takes a pane of 76 columns, and this one has 66"),
         "{screen}"
     );
     let mut app = App::opened(120, 35);

@@ -103,7 +103,8 @@ pub(super) fn patch_made(
         );
     }
     let lines = fit::count(patch.lines().count() as u64, "line");
-    state.say(Tone::Good, format!("copied the patch of {what}, {lines}"));
+    let text = format!("sent to the clipboard: the patch of {what}, {lines}");
+    state.say(Tone::Good, text);
     out.push(Effect::Copy(patch));
 }
 

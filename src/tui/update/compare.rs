@@ -3,14 +3,21 @@
 use super::{open, show};
 use crate::review::BaseChoice;
 use crate::text::grouped;
+use crate::tui::action::Id;
 use crate::tui::message::Effect;
 use crate::tui::state::{Marked, State, View};
 
 /// The newer and the older of the two runs that are meant, or what is missing.
 pub(super) fn pair(state: &State) -> Result<(String, String), String> {
     let under_cursor = state.runs.selected().map(Marked::of);
+    let key = |id| state.keymap.how(id);
     let (one, other) = match state.runs.marks.as_slice() {
-        [] => return Err("mark two runs first (space), or one and move to the other".into()),
+        [] => {
+            let mark = key(Id::MarkRun);
+            return Err(format!(
+                "mark two runs first ({mark}), or one and move to the other"
+            ));
+        }
         [one] => match under_cursor {
             Some(here) if here.run_id != one.run_id => (one.clone(), here),
             _ => return Err("one run is marked: mark another, or move to it".into()),
@@ -18,8 +25,9 @@ pub(super) fn pair(state: &State) -> Result<(String, String), String> {
         [one, other] => (one.clone(), other.clone()),
         many => {
             let many = grouped(many.len() as u64);
+            let (mark, back) = (key(Id::MarkRun), key(Id::Back));
             return Err(format!(
-                "{many} runs are marked and two are compared; space unmarks one, esc all"
+                "{many} runs are marked and two are compared; {mark} unmarks one, {back} all"
             ));
         }
     };

@@ -181,6 +181,13 @@ fn hunk(state: &mut State, forward: bool) {
             scroll_to(state, at);
             state.content.at_hunk = Some((state.content.top(), at));
         }
+        None if !(0..shown.len()).any(|line| shown.is_hunk(line)) => {
+            let next = state.keymap.how(Id::NextFile);
+            state.say(
+                Tone::Dim,
+                format!("no hunk here; {next} goes to the next changed file"),
+            );
+        }
         None => {
             let end = if forward {
                 let next = state.keymap.how(Id::NextFile);

@@ -19,7 +19,10 @@ pub(super) fn copy(state: &mut State, out: &mut Vec<Effect>) {
             } else {
                 ""
             };
-            state.say(Tone::Good, format!("copied{masked}: {command}"));
+            state.say(
+                Tone::Good,
+                format!("sent to the clipboard{masked}: {command}"),
+            );
             out.push(Effect::Copy(command));
         }
         Ok(None) => {}

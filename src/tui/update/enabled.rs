@@ -138,7 +138,16 @@ fn no_file(state: &State) -> Option<String> {
 
 fn no_change(state: &State) -> Option<String> {
     let compared = state.compared()?;
-    compared.files.is_empty().then(|| "no file changed".into())
+    if compared.files.is_empty() {
+        return Some("no file changed".into());
+    }
+    let node = &state.tree()?.nodes[state.files.selected()?];
+    // A folder above every change stands for all of them.
+    let all = node.changed == compared.files.len();
+    (node.change.is_none() && !all).then(|| {
+        let patch = state.keymap.how(Id::Patch);
+        format!("this one did not change; {patch} writes the patch of everything")
+    })
 }
 
 fn no_editor(state: &State, run: &Opened) -> Option<String> {

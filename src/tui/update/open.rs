@@ -8,7 +8,7 @@ use crate::ErrorKind;
 use crate::checkpoint::CheckpointRef;
 use crate::progress::{Progress, Stage};
 use crate::review::{BaseChoice, Notice};
-use crate::runs::{RunRow, gate};
+use crate::runs::{AgentSummary, RunRow, gate};
 use crate::text::{visible, visible_bytes};
 use crate::tui::action::Id;
 use crate::tui::message::{Compared, Effect, Request, Slot, Verified};
@@ -38,6 +38,9 @@ pub(super) fn open(state: &mut State, out: &mut Vec<Effect>, run_id: String) {
     job_began(state, number, format!("open {}", visible(&run_id)));
     state.opening = Some(OpeningRun { run_id, chain });
 }
+
+/// Runs that the list knows to be broken.
+const BROKEN: usize = 10_000;
 
 fn reference(row: &RunRow) -> Option<CheckpointRef> {
     CheckpointRef::from_row(row.checkpoint()?).ok()
@@ -98,6 +101,7 @@ pub(super) fn verified(state: &mut State, out: &mut Vec<Effect>, number: u64, ru
     let mut chain = opening.chain;
     chain.sha256 = run.reference.sha256().to_owned();
     state.job_ended(number, Tone::Good, "verified");
+    state.runs.broken.remove(&run.row.run_id);
     state.recent.forget(&run.row.run_id);
     super::compare::choose_base(state, &run.row.run_id);
     let opened = Opened {
@@ -171,6 +175,12 @@ pub(super) fn refused(
     chain.fail(&failure, &status);
     let still_open = state.opened.as_ref().map(|run| run.row.run_id.as_str());
     state.recent.forget(&opening.run_id);
+    if let Some(word) = broken(failure.kind) {
+        if state.runs.broken.len() >= BROKEN {
+            state.runs.broken.clear();
+        }
+        state.runs.broken.insert(opening.run_id.clone(), word);
+    }
     if still_open == Some(&opening.run_id) {
         // What stands there is not the answer any more.
         stop(state, out, Slot::Diff);
@@ -186,6 +196,17 @@ pub(super) fn refused(
         chain,
     });
     files::rebuild(state);
+}
+
+/// What the list goes on to say of a run whose checkpoint was found to be no good, in its size's place.
+fn broken(kind: ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        ErrorKind::ObjectMissing => "missing",
+        ErrorKind::SizeMismatch => "✖ size",
+        ErrorKind::ChecksumMismatch => "✖ sha256",
+        ErrorKind::InvalidArchive => "✖ archive",
+        _ => return None,
+    })
 }
 
 /// What to do about a refusal, in keys of this screen and only where they lead somewhere; the
@@ -306,7 +327,7 @@ pub(super) fn compare(state: &mut State, out: &mut Vec<Effect>) {
         finished: false,
     });
     let choice = state.content.base.clone();
-    opened.comparison.choice = choice.clone();
+    opened.comparison.asked = choice.clone();
     request(state, out, Request::Diff { handle, choice });
 }
 
@@ -319,10 +340,24 @@ pub(super) fn compared(state: &mut State, answer: Result<(Box<Compared>, Arc<Fil
     let (compared, tree) = match answer {
         Ok(done) => done,
         Err(failure) => {
-            opened.comparison.failure = Some(failure);
-            return;
+            let Some(done) = &opened.comparison.done else {
+                opened.comparison.failure = Some(failure);
+                return;
+            };
+            // What is shown goes on to be true of the base that is named beside it.
+            state.content.base = opened.comparison.choice.clone();
+            state.content.refused_base = Some(opened.comparison.asked.clone());
+            let text = format!(
+                "✖ {}; still against {}, {} goes on",
+                failure.message,
+                done.base,
+                state.keymap.how(Id::Base)
+            );
+            return state.report(Tone::Bad, text);
         }
     };
+    state.content.refused_base = None;
+    opened.comparison.choice = opened.comparison.asked.clone();
     let first = opened.comparison.done.is_none();
     let compared = Arc::new(*compared);
     opened.comparison.done = Some(Arc::clone(&compared));
@@ -394,7 +429,8 @@ fn remark(state: &mut State, notices: &[Notice]) {
 /// `b`: the next of pin, HEAD, previous turn, nothing.
 pub(super) fn next_base(state: &mut State, out: &mut Vec<Effect>) {
     let shown = state.compared().map(|compared| compared.kind);
-    let next = match (&state.content.base, shown) {
+    let refused = state.content.refused_base.take();
+    let next = match (refused.as_ref().unwrap_or(&state.content.base), shown) {
         (BaseChoice::Default, Some("head")) => BaseChoice::Previous,
         (BaseChoice::Default, Some("previous")) => BaseChoice::Empty,
         (BaseChoice::Default, Some("pin")) | (BaseChoice::Pin, _) => BaseChoice::Head,
@@ -435,8 +471,13 @@ pub(super) fn open_as(state: &mut State, out: &mut Vec<Effect>, agent: &str) {
         state.content.turn_page();
     }
     files::rebuild(state);
+    let known = state.runs.agents.as_deref().is_none_or(|agents| {
+        let named = |one: &AgentSummary| one.agent_id.as_deref() == Some(agent);
+        agent.is_empty() || agents.iter().any(named)
+    });
     match state.current.clone() {
         Some(run_id) => open(state, out, run_id),
+        None if !known => {}
         None => {
             let who = state
                 .opening_as
@@ -444,5 +485,12 @@ pub(super) fn open_as(state: &mut State, out: &mut Vec<Effect>, agent: &str) {
                 .map_or("each run's own agent".into(), visible);
             state.say(Tone::Plain, format!("runs are opened as {who}"));
         }
+    }
+    if !known {
+        let text = format!(
+            "no agent here is called {}: every run is foreign to it",
+            visible(agent)
+        );
+        state.say(Tone::Warn, text);
     }
 }

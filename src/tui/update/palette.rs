@@ -84,7 +84,8 @@ fn changed_files(state: &State, text: &str) -> Vec<PaletteItem> {
 
 /// How well `text` names the action, 0 best; `None` when it does not.
 fn rank(action: &Action, text: &str, fuzzy: &mut Option<Fuzzy>) -> Option<(u8, u32)> {
-    let text = text.to_lowercase();
+    // As the key configuration writes them, too.
+    let text = text.to_lowercase().replace('-', " ");
     let name = action.name.to_lowercase();
     if name == text {
         return Some((0, 0));

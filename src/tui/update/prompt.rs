@@ -4,10 +4,11 @@
 use std::path::PathBuf;
 
 use super::{acting, files, job_began, open, request, run_pages, search, stop};
+use crate::ErrorKind;
 use crate::text::visible;
 use crate::tui::action::Id;
 use crate::tui::message::{Effect, Request, Slot};
-use crate::tui::state::{Overlay, Prompt, PromptKind, Restoring, State, Subject};
+use crate::tui::state::{Failure, Overlay, Prompt, PromptKind, Restoring, State, Subject};
 use crate::tui::theme::Tone;
 
 /// The open run, for a prompt that is about it.
@@ -96,6 +97,7 @@ pub(super) fn accept(state: &mut State, out: &mut Vec<Effect>, mut prompt: Promp
         PromptKind::FilterRuns | PromptKind::FilterFiles => {}
         PromptKind::Fetch(run_id) => {
             if text.is_empty() {
+                prompt.failure = Some(no_path("a file that does not exist yet"));
                 return again(state, prompt);
             }
             acting::begin_fetch(state, out, run_id, &text);
@@ -125,6 +127,7 @@ pub(super) fn accept(state: &mut State, out: &mut Vec<Effect>, mut prompt: Promp
                 return;
             };
             if text.is_empty() {
+                prompt.failure = Some(no_path("a file that does not exist yet"));
                 return again(state, prompt);
             }
             let path = PathBuf::from(&text);
@@ -144,7 +147,9 @@ pub(super) fn accept(state: &mut State, out: &mut Vec<Effect>, mut prompt: Promp
                 });
                 return;
             }
-            if prompt.planning.is_none() && !text.is_empty() {
+            if text.is_empty() {
+                prompt.failure = Some(no_path("a directory that does not exist yet"));
+            } else if prompt.planning.is_none() {
                 let destination = PathBuf::from(&text);
                 request(
                     state,
@@ -162,6 +167,10 @@ pub(super) fn accept(state: &mut State, out: &mut Vec<Effect>, mut prompt: Promp
             again(state, prompt);
         }
     }
+}
+
+fn no_path(what: &str) -> Failure {
+    Failure::new(ErrorKind::Usage, &format!("nothing is typed: name {what}"))
 }
 
 /// `tab`: completes the path that is typed.

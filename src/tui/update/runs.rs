@@ -187,7 +187,11 @@ fn unfold(state: &mut State, out: &mut Vec<Effect>) {
                     },
                 );
             }
-            None => state.say(Tone::Warn, "its runs are further down the list: G reads on"),
+            None => {
+                let bottom = state.keymap.how(Id::Bottom);
+                let said = format!("its runs are further down the list: {bottom} reads on");
+                state.say(Tone::Warn, said);
+            }
         }
     }
     state.runs.stale = true;

@@ -59,13 +59,21 @@ pub(super) fn step(state: &mut State, forward: bool) {
         let needle = crate::text::visible(&search.needle).into_owned();
         return state.say(Tone::Warn, format!("no match for {needle}"));
     }
+    let before = search.at;
     search.at = if forward {
         (search.at + 1) % all
     } else {
         (search.at + all - 1) % all
     };
+    let around = match forward {
+        true if search.at <= before => ", from the top again",
+        false if search.at >= before => ", from the end again",
+        _ => "",
+    };
+    let text = format!("match {} of {all}{around}", search.at + 1);
     let hit = search.current();
     reach(state, hit);
+    state.say(Tone::Plain, text);
 }
 
 /// Looks anew when what is shown is not what was looked at.
