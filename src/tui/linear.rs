@@ -109,8 +109,14 @@ pub fn fitted(line: Toned, width: usize) -> Toned {
     line
 }
 
-/// Says a run's status once, where its row begins, and not again in a column of its own.
+/// Says a run's status once, where its row begins, and not again in a column of its own; and what
+/// retention deletes in the words of its sign alone.
 fn once(line: &mut Toned) {
+    if let Some(at) = line.iter().position(|(_, text)| text == "⧗") {
+        let again = |text: &str| ["next turn deletes it", "goes next"].contains(&text.trim());
+        let after = line.split_off(at + 1);
+        line.extend(after.into_iter().filter(|(_, text)| !again(text)));
+    }
     let sign = line.first().map(|(_, text)| text.trim().to_owned());
     let status = RUNS
         .iter()

@@ -175,6 +175,15 @@ fn a_status_is_said_once_and_first() {
     }
     let (screen, _) = heard(&opened());
     assert!(screen.contains("done row done COMPLETED"), "{screen}");
+    let deleted = [
+        (Tone::Warn, "⧗"),
+        (Tone::Plain, " "),
+        (Tone::Warn, " next turn deletes it"),
+    ];
+    let deleted = deleted.map(|(tone, text)| (tone, text.to_owned()));
+    let said = linear::in_words(deleted.into()).into_iter();
+    let said = said.map(|part| part.1).collect::<String>();
+    assert_eq!(said.trim_end(), "deleted by the next turn");
     let gap = linear::in_words(vec![(Tone::Dim, "⋯ 3 lines".into())]);
     assert_eq!(gap[0].1, "3 lines left out");
 }
