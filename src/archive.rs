@@ -19,6 +19,7 @@ mod spool;
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::time::Instant;
 
 pub use capture::{CaptureRoots, DEFAULT_NATIVE_EXCLUSIONS};
 pub use entry::{Entry, EntryKind};
@@ -166,7 +167,15 @@ impl Archive {
         watch: &Watch,
     ) -> Result<Self> {
         watch.passed(Stage::Object, object.reference.size());
+        let begun = Instant::now();
         let intake = intake::take_in(object.bytes, Some(&object.reference), limits, watch)?;
+        tracing::info!(
+            "object {}: {} B read, hashed and expanded to {} B in {:?}",
+            object.reference.sha256(),
+            object.reference.size(),
+            intake.spool.len(),
+            begun.elapsed()
+        );
         Self::validated(intake, limits, watch)
     }
 
@@ -204,6 +213,7 @@ impl Archive {
     }
 
     fn validated(intake: intake::Intake, limits: &CheckpointLimits, watch: &Watch) -> Result<Self> {
+        let begun = Instant::now();
         let spool = intake.spool;
         framing::preflight(&spool, limits, watch)?;
         let (entries, state) = inspect(&spool, limits, watch)?;
@@ -214,6 +224,11 @@ impl Archive {
             .map(|(index, entry)| (entry.path.clone(), index))
             .collect();
         watch.passed(Stage::Archive, entries.len() as u64);
+        tracing::info!(
+            "the archive is valid: {} entries, looked at in {:?}",
+            entries.len(),
+            begun.elapsed()
+        );
         Ok(Self {
             spool,
             entries,

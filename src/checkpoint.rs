@@ -8,6 +8,7 @@ mod store;
 pub use file::{DEFAULT_CHECKPOINTS, FileCheckpointStore};
 pub(crate) use file::{hex, open_regular};
 pub use lease::Lease;
+pub(crate) use reference::is_digest;
 pub use reference::{CheckpointLimits, CheckpointRef};
 pub(crate) use store::blocking;
 pub use store::{CheckpointStore, SharedStore, StoredObject};

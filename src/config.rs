@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::checkpoint::{FileCheckpointStore, SharedStore};
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::runs::{Runs, RunsDatabase, SqliteRuns, Tables};
+use crate::text::visible;
 
 /// Names of a database, a store and tables, as given.
 #[derive(Clone, Debug, Default)]
@@ -57,7 +58,14 @@ impl Settings {
             )
             .hint("name a SQLite file with --db FILE"));
         }
-        SqliteRuns::open(sqlite_path(url)?, self.tables.clone())
+        let database = SqliteRuns::open(sqlite_path(url)?, self.tables.clone())?;
+        tracing::info!(
+            "the database {} is open, to be read only; its tables are {} and {}",
+            masked(url),
+            visible(&self.tables.sessions),
+            visible(&self.tables.runs)
+        );
+        Ok(database)
     }
 
     /// Opens the store that is named.
@@ -65,7 +73,9 @@ impl Settings {
     /// # Errors
     /// [`ErrorKind::Usage`] when none is; what the store answers.
     pub fn open_store(&self) -> Result<SharedStore> {
-        Ok(Arc::new(FileCheckpointStore::open(self.store_path()?)?))
+        let store = FileCheckpointStore::open(self.store_path()?)?;
+        tracing::info!("the store {} is open, a directory", self.store_label());
+        Ok(Arc::new(store))
     }
 
     /// The directory that is named as the store.
@@ -169,7 +179,7 @@ pub fn masked(url: &str) -> String {
         }
         None => url.to_owned(),
     };
-    crate::text::visible(&shown).into_owned()
+    visible(&shown).into_owned()
 }
 
 fn is_secret(key: &str) -> bool {

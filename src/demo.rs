@@ -177,6 +177,15 @@ impl Drop for Unfinished {
 }
 
 fn occupied(dir: &Path, why: &str) -> Error {
-    Error::new(ErrorKind::Exists, format!("{} {why}", visible_path(dir)))
-        .hint("--dir names a folder that is new or empty")
+    let error = Error::new(ErrorKind::Exists, format!("{} {why}", visible_path(dir)));
+    let (database, store) = (dir.join("agno.sqlite"), dir.join("checkpoints"));
+    if database.is_file() && store.is_dir() {
+        let word = |path: &Path| shell_words::quote(&visible_path(path)).into_owned();
+        return error.hint(format!(
+            "the world that is there is opened with `afterrun --db {} --store {}`; --dir names a folder that is new or empty",
+            word(&database),
+            word(&store)
+        ));
+    }
+    error.hint("--dir names a folder that is new or empty")
 }

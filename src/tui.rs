@@ -25,6 +25,7 @@ pub(crate) mod overlays;
 pub(crate) mod pace;
 pub(crate) mod panes;
 pub mod reference;
+pub mod signs;
 pub mod state;
 pub(crate) mod terminal;
 #[cfg(test)]

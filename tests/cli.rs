@@ -329,6 +329,24 @@ fn a_run_that_is_not_there() {
 }
 
 #[test]
+fn the_start_of_an_id_or_a_digest_may_be_too_short() {
+    let place = Place::new();
+    let short = place.world(&["show", &id::STORY2[..6]]).exits(3);
+    assert!(
+        short.hint().contains("from 8 characters on"),
+        "{}",
+        short.err
+    );
+    let other = place.world(&["show", "nobody"]).exits(3);
+    assert!(!other.hint().contains("characters"), "{}", other.err);
+    for half in ["f5e45593af02", "", &"F".repeat(64)] {
+        let ran = place.world(&["show", &format!("sha256:{half}")]).exits(2);
+        assert!(ran.message().contains("64 hex digits"), "{}", ran.err);
+        assert!(ran.hint().contains("the whole digest"), "{}", ran.err);
+    }
+}
+
+#[test]
 fn an_ambiguous_prefix_is_refused_and_an_exact_id_wins() {
     let place = Place::new();
     std::fs::copy(&world().database, place.path("copy.sqlite")).expect("copied");
@@ -523,6 +541,21 @@ fn demo_keeps_out_of_folders_in_use() {
         .exits(6);
     assert_eq!(ran.error().0, "exists");
     assert_eq!(common::names(&place.path("used")), ["mine"]);
+}
+
+#[test]
+fn demo_says_how_the_world_that_is_there_is_opened() {
+    let place = Place::new();
+    let build = ["demo", "--dir", "a world", "--no-tui"];
+    place.run(&build).ok();
+    let ran = place.run(&build).exits(6);
+    assert_eq!(ran.message(), "a world is not empty");
+    assert!(
+        ran.hint()
+            .contains("`afterrun --db 'a world/agno.sqlite' --store 'a world/checkpoints'`"),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]

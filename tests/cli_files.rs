@@ -535,7 +535,9 @@ fn fetch_brings_the_stored_bytes() {
         told,
         json!({"run_id": id::STORY2, "file": "kept", "checkpoint": reference})
     );
-    let message = place.world(&["fetch", id::STORY2, "kept"]).refuses(6);
+    let ran = place.world(&["fetch", id::STORY2, "kept"]).exits(6);
+    assert_eq!(ran.hint(), "name a file that does not exist");
+    let message = ran.message();
     assert_eq!(message, "kept already exists");
     for (run, code) in [(id::CORRUPTED, 5), (id::PRUNED, 4), (id::RUNNING, 3)] {
         place.world(&["fetch", run, "no"]).refuses(code);

@@ -98,7 +98,8 @@ impl CheckpointRef {
     }
 }
 
-fn is_digest(text: &str) -> bool {
+/// Whether `text` is a digest: 64 lower-case hex digits.
+pub(crate) fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 

@@ -190,7 +190,8 @@ pub(super) async fn patch(context: &Context, args: &PatchArgs) -> Result<()> {
         return Err(Error::new(
             ErrorKind::Exists,
             format!("{} already exists", visible_path(file)),
-        ));
+        )
+        .hint("name a file that does not exist"));
     }
     let (target, _) = Target::open(context, &args.archive, &args.words, &watch).await?;
     let review = target.review(&watch).await?;

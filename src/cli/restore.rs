@@ -126,7 +126,10 @@ pub(super) async fn fetch(context: &Context, args: &FetchArgs) -> Result<()> {
     let watch = context.watch();
     let shown = visible_path(&args.file);
     if std::fs::symlink_metadata(&args.file).is_ok() {
-        return fail(ErrorKind::Exists, format!("{shown} already exists"));
+        return Err(
+            Error::new(ErrorKind::Exists, format!("{shown} already exists"))
+                .hint("name a file that does not exist"),
+        );
     }
     let runs = context.runs()?;
     let id = target::run_id(&runs, &args.run).await?;

@@ -1,7 +1,7 @@
 //! An open run's checkout, ready to be compared with any base.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::base::{self, BaseTree};
 use super::checkout::Checkout;
@@ -303,6 +303,7 @@ impl Review {
         notices: &mut Vec<Notice>,
         watch: &Watch,
     ) -> Result<Diff> {
+        let begun = Instant::now();
         if session.has_compared() {
             session.end();
         }
@@ -350,6 +351,14 @@ impl Review {
         };
         all_notices.sort();
         all_notices.dedup();
+        tracing::info!(
+            "compared with {}: {} files changed, {} ignored, {} notices, in {:?}",
+            base.label(),
+            files.len(),
+            scan.ignored,
+            all_notices.len(),
+            begun.elapsed()
+        );
         Ok(Diff {
             base,
             head: self.head.clone(),

@@ -182,6 +182,7 @@ fn spawn(executable: &Path) -> Result<(Guard, ChildStdin, ChildStdout)> {
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| Error::io("start the review worker", executable, error))?;
+    tracing::info!("review worker {} is started", child.id());
     let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
         return fail(ErrorKind::Io, "cannot talk to the review worker");
     };
@@ -199,7 +200,12 @@ impl Drop for Worker {
         self.guard.finished.store(true, Ordering::SeqCst);
         let mut child = lock(&self.guard.child);
         let _ = child.kill();
-        let _ = child.wait();
+        let ended = child.wait();
+        tracing::info!(
+            "review worker {} has ended: {}",
+            child.id(),
+            ended.map_or_else(|error| error.to_string(), |status| status.to_string())
+        );
     }
 }
 
@@ -219,6 +225,12 @@ impl Guard {
             if let Some(late) = verdict {
                 self.late.store(late, Ordering::SeqCst);
                 let _ = lock(&self.child).kill();
+                let why = if late {
+                    "it is over time"
+                } else {
+                    "it is not wanted any more"
+                };
+                tracing::info!("the review worker is killed: {why}");
                 return;
             }
         }

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use super::SHORTEST_PREFIX;
 use super::model::{RunData, RunRow, status_in};
 use crate::checkpoint::CheckpointRef;
 use crate::error::{Error, ErrorKind, Result, fail};
@@ -25,10 +26,7 @@ pub enum Opening<'a> {
 /// [`ErrorKind::BadReference`].
 pub fn gate(run_id: &str, row: Option<&RunRow>, opening: &Opening<'_>) -> Result<CheckpointRef> {
     let Some(row) = row else {
-        return Err(
-            Error::new(ErrorKind::NotFound, format!("Run {run_id} does not exist"))
-                .hint("`afterrun runs` lists the runs there are"),
-        );
+        return Err(no_run(run_id));
     };
     let data = match &row.data {
         RunData::Value(value) => value,
@@ -100,6 +98,20 @@ pub fn gate(run_id: &str, row: Option<&RunRow>, opening: &Opening<'_>) -> Result
             format!("Run {run_id} committed no sandbox checkpoint"),
         ),
     }
+}
+
+/// Says that there is no such run, and why the start of an id may not have been taken for one.
+pub(super) fn no_run(run_id: &str) -> Error {
+    let letters = run_id.chars().count();
+    let short = (1..SHORTEST_PREFIX).contains(&letters)
+        && run_id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let error = Error::new(ErrorKind::NotFound, format!("Run {run_id} does not exist"));
+    if short {
+        return error.hint(format!(
+            "the start of an id stands for it from {SHORTEST_PREFIX} characters on; `afterrun runs` lists the runs there are"
+        ));
+    }
+    error.hint("`afterrun runs` lists the runs there are")
 }
 
 /// `run_data or {}`, and once more `json.loads` when it is still text. Borrowed where it can be: a list

@@ -51,6 +51,7 @@ fn exists(file: &Path) -> Error {
         ErrorKind::Exists,
         format!("{} already exists", visible_path(file)),
     )
+    .hint("name a file that does not exist")
 }
 
 fn refuse_existing(file: &Path) -> Result<()> {

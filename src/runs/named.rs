@@ -2,6 +2,7 @@
 //! latest.
 
 use super::{Opening, RunFilter, RunRow, Runs, gate};
+use crate::checkpoint::is_digest;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Starts of ids are taken from this many characters on.
@@ -33,6 +34,13 @@ impl Runs {
             return Ok(Named::Run(word.to_owned()));
         }
         if let Some(digest) = word.strip_prefix("sha256:") {
+            if !is_digest(digest) {
+                return Err(Error::new(
+                    ErrorKind::Usage,
+                    format!("{word} is no digest: one has 64 hex digits"),
+                )
+                .hint("write the whole digest, with small letters, as `afterrun show RUN` gives it; starts stand for ids only"));
+            }
             let all = RunFilter::default();
             let found = self.newest(&all, |run| {
                 gate(&run.run_id, Some(run), &Opening::Own)
@@ -43,6 +51,7 @@ impl Runs {
                     ErrorKind::NotFound,
                     format!("No run committed the checkpoint {word}"),
                 )
+                .hint("`afterrun runs` lists the runs there are")
             });
         }
         if let Some(agent) = word.strip_suffix("@latest") {

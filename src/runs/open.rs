@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::database::RunsDatabase;
-use super::gate::{Opening, gate};
+use super::gate::{Opening, gate, no_run};
 use super::model::{Previous, RunRow};
 use crate::archive::Archive;
 use crate::checkpoint::{
@@ -12,7 +13,7 @@ use crate::checkpoint::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::{Stage, Watch};
-use crate::text::visible_path;
+use crate::text::{visible, visible_path};
 
 /// A database of runs and the store of their checkpoints (what Agno's agents carry as `db` and
 /// `checkpoints=`).
@@ -117,7 +118,12 @@ impl Runs {
             )
             .hint("name the store that the sandbox writes to with --store"));
         }
-        Ok(Arc::new(FileCheckpointStore::open(root)?))
+        let store = FileCheckpointStore::open(&root)?;
+        tracing::info!(
+            "no store is named: Agno's default {} is open",
+            visible_path(&root)
+        );
+        Ok(Arc::new(store))
     }
 
     /// Blocking [`Runs::checkpoint_store`], for callers without a runtime.
@@ -138,13 +144,10 @@ impl Runs {
         opening: &Opening<'_>,
     ) -> Result<(RunRow, CheckpointRef)> {
         let row = self.database.run(run_id).await?;
-        let reference = gate(run_id, row.as_ref(), opening)?;
+        let reference = gate(run_id, row.as_ref(), opening).inspect_err(told)?;
         match row {
             Some(row) => Ok((row, reference)),
-            None => Err(Error::new(
-                ErrorKind::NotFound,
-                format!("Run {run_id} does not exist"),
-            )),
+            None => Err(no_run(run_id)),
         }
     }
 
@@ -201,15 +204,25 @@ impl Runs {
         watch: &Watch,
     ) -> Result<OpenedRun> {
         let store = self.checkpoint_store().await?;
+        let begun = Instant::now();
         let row = self.database.run(run_id).await?;
         if row.is_some() {
             watch.passed(Stage::Row, 1);
         }
-        let reference = gate(run_id, row.as_ref(), opening)?;
+        let shown = visible(run_id);
+        tracing::debug!("run {shown}: its row was read in {:?}", begun.elapsed());
+        let reference = gate(run_id, row.as_ref(), opening).inspect_err(told)?;
         watch.passed(Stage::Gate, 1);
-        let row = row.ok_or_else(|| {
-            Error::new(ErrorKind::NotFound, format!("Run {run_id} does not exist"))
-        })?;
+        tracing::info!(
+            "run {shown}: the gate lets it pass, as {}; the row names {} B, sha256 {}",
+            match opening {
+                Opening::As(agent) => visible(agent),
+                Opening::Own => "its own agent".into(),
+            },
+            reference.size(),
+            reference.sha256()
+        );
+        let row = row.ok_or_else(|| no_run(run_id))?;
         let archive = self.open_reference(&store, &reference, watch).await?;
         Ok(OpenedRun {
             row,
@@ -237,7 +250,14 @@ impl Runs {
         reference: &CheckpointRef,
         watch: &Watch,
     ) -> Result<Archive> {
+        let begun = Instant::now();
         let object = store.fetch(reference).await?;
+        tracing::debug!(
+            "object {}: there in {}, found in {:?}",
+            reference.sha256(),
+            visible(&store.describe()),
+            begun.elapsed()
+        );
         Archive::read(object, &self.limits, watch).await
     }
 
@@ -276,12 +296,20 @@ impl Runs {
         }
         Ok(Previous::None(if completed == 0 {
             "no turn before this one completed with a checkpoint".into()
+        } else if gone == 1 {
+            "the checkpoint of the completed turn before this one is gone: retention deletes it"
+                .into()
         } else {
             format!(
                 "the checkpoints of the {gone} completed turns before this one are gone: retention deletes them"
             )
         }))
     }
+}
+
+/// Logs the gate's refusal.
+fn told(refusal: &Error) {
+    tracing::info!("the gate refuses: {}", visible(&refusal.to_string()));
 }
 
 /// Drives a future on a small runtime of its own.

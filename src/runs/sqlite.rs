@@ -11,7 +11,7 @@ mod row;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use async_trait::async_trait;
 use rusqlite::Connection;
@@ -243,8 +243,21 @@ impl RunsDatabase for SqliteRuns {
 
     async fn page(&self, filter: &RunFilter, limit: u32, after: Option<Cursor>) -> Result<RunPage> {
         let filter = filter.clone();
-        self.read(move |this| this.blocking_page(&filter, limit, after))
-            .await
+        let begun = Instant::now();
+        let page = self
+            .read(move |this| this.blocking_page(&filter, limit, after))
+            .await?;
+        tracing::debug!(
+            "a page of {} runs of at most {limit} was read in {:?}; {} below it",
+            page.runs.len(),
+            begun.elapsed(),
+            if page.next.is_some() {
+                "more is"
+            } else {
+                "nothing is"
+            }
+        );
+        Ok(page)
     }
 
     async fn run(&self, run_id: &str) -> Result<Option<RunRow>> {

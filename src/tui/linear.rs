@@ -48,6 +48,25 @@ const STATUSES: &[(&str, &str)] = &[
     ("U", "conflicted"),
 ];
 
+/// A run's status: its sign and the word that its row says beside it.
+const RUNS: &[(&str, &str)] = &[
+    ("✔", "COMPLETED"),
+    ("✖", "ERROR"),
+    ("▶", "RUNNING"),
+    ("◌", "PENDING"),
+    ("‖", "PAUSED"),
+    ("⊘", "CANCELLED"),
+    ("↻", "REGENERATED"),
+];
+
+/// The signs that are said in words, but for those that only part or lead.
+#[cfg(test)]
+pub(super) fn signs() -> impl Iterator<Item = &'static str> {
+    let plain = ["→", "←", "–", "·", "──", "└"];
+    let all = WORDS.iter().chain(STATUSES).map(|(sign, _)| *sign);
+    all.filter(move |sign| !plain.contains(sign))
+}
+
 /// What draws the place where the next letter goes.
 const TYPED: &str = "▏";
 
@@ -55,6 +74,7 @@ const TYPED: &str = "▏";
 /// nothing else is one, or a sign that leads a part in a tone that is only ours.
 #[must_use]
 pub fn in_words(mut line: Toned) -> Toned {
+    once(&mut line);
     let all: String = line.iter().map(|(_, text)| text.as_str()).collect();
     for (tone, text) in &mut line {
         // What would stand at the right edge follows at once: words take the room of signs.
@@ -66,6 +86,48 @@ pub fn in_words(mut line: Toned) -> Toned {
         }
     }
     line
+}
+
+/// [`in_words`] in at most `width` columns, `…` where something is missing: words take more room than
+/// the signs that the row was made for.
+#[must_use]
+pub fn fitted(line: Toned, width: usize) -> Toned {
+    let mut line = in_words(line);
+    while line.last().is_some_and(|(_, text)| text.trim().is_empty()) {
+        line.pop();
+    }
+    if toned_width(&line) <= width {
+        return line;
+    }
+    let mut room = width.saturating_sub(1);
+    for (_, text) in &mut line {
+        *text = fit::take(text, room).to_owned();
+        room -= fit::columns(text);
+    }
+    line.retain(|(_, text)| !text.is_empty());
+    line.push((Tone::Dim, "…".into()));
+    line
+}
+
+/// Says a run's status once, where its row begins, and not again in a column of its own; and what
+/// retention deletes in the words of its sign alone.
+fn once(line: &mut Toned) {
+    if let Some(at) = line.iter().position(|(_, text)| text == "⧗") {
+        let again = |text: &str| ["next turn deletes it", "goes next"].contains(&text.trim());
+        let after = line.split_off(at + 1);
+        line.extend(after.into_iter().filter(|(_, text)| !again(text)));
+    }
+    let sign = line.first().map(|(_, text)| text.trim().to_owned());
+    let status = RUNS
+        .iter()
+        .find(|(known, _)| Some(*known) == sign.as_deref());
+    let Some((_, word)) = status else { return };
+    let is_sign = |text: &str| RUNS.iter().any(|(known, _)| *known == text.trim());
+    // Right beside a sign the word is that sign's own.
+    let at = (2..line.len()).find(|at| line[*at].1.trim() == *word && !is_sign(&line[at - 1].1));
+    if let Some((_, text)) = at.and_then(|at| line.get_mut(at)) {
+        text.clear();
+    }
 }
 
 fn said(tone: Tone, text: &str, all: &str) -> Option<String> {
@@ -114,6 +176,9 @@ fn said(tone: Tone, text: &str, all: &str) -> Option<String> {
         Tone::Good | Tone::Bad | Tone::Warn | Tone::Busy | Tone::Accent | Tone::Dim
     );
     let (first, rest) = sign.split_once(' ').filter(|_| ours)?;
+    if first == "⋯" {
+        return Some(format!("{lead}{rest} left out"));
+    }
     let (_, word) = WORDS.iter().find(|(known, _)| *known == first)?;
     Some(match *word {
         "," | "" => format!("{lead}{rest}"),

@@ -1,6 +1,7 @@
 //! The three panes.
 
 pub mod content;
+mod file_columns;
 mod file_row;
 pub mod files;
 mod marker;

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use super::action::{Action, Scope, TABLE};
+use super::signs::SIGNS;
 
 /// Where the keys of a scope count, for a heading.
 fn place(scope: Scope) -> &'static str {
@@ -61,6 +62,10 @@ pub fn markdown() -> String {
                 doc(action)
             );
         }
+    }
+    page.push_str("\n## Signs\n\n`?` lists them too, below the keys.\n\n| sign | what it says |\n| --- | --- |\n");
+    for (sign, says) in SIGNS {
+        let _ = writeln!(page, "| `{sign}` | {says} |");
     }
     page
 }

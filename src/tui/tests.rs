@@ -3,10 +3,13 @@
 mod acting;
 mod acting_screens;
 mod driving;
+mod file_columns;
+mod file_filter;
 mod files;
 mod filter;
 mod folds;
 mod help_palette;
+mod help_signs;
 mod honesty;
 mod keyconfig;
 mod keys;

@@ -134,11 +134,11 @@ impl Theme {
         self.style(Tone::Dim)
     }
 
-    /// A toned line, styled.
+    /// A row made for `width` columns, styled.
     #[must_use]
-    pub fn line(self, toned: Toned) -> Line<'static> {
+    pub fn row(self, toned: Toned, width: usize) -> Line<'static> {
         let toned = if self.words {
-            linear::in_words(toned)
+            linear::fitted(toned, width)
         } else {
             toned
         };

@@ -66,7 +66,8 @@ pub fn draw(state: &State, theme: Theme, frame: &mut Frame<'_>) {
 
 /// Draws a toned line into the row `area`.
 pub fn put(theme: Theme, line: Toned, area: Rect, buffer: &mut Buffer) {
-    buffer.set_line(area.x, area.y, &theme.line(line), area.width);
+    let line = theme.row(line, area.width.into());
+    buffer.set_line(area.x, area.y, &line, area.width);
 }
 
 fn too_small(keymap: &Keymap, theme: Theme, area: Rect, buffer: &mut Buffer) {

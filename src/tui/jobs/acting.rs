@@ -12,7 +12,7 @@ use super::{Context, DiffHandle, Handle, paths, work};
 use crate::archive::EntryKind;
 use crate::private::PrivateFolder;
 use crate::runs::Opening;
-use crate::text::{human_bytes, visible_bytes, visible_path};
+use crate::text::{human_bytes, visible, visible_bytes, visible_path};
 use crate::tui::editor;
 use crate::tui::message::{CopyToEdit, Fetched};
 use crate::{Error, ErrorKind, Result};
@@ -89,6 +89,16 @@ pub(super) async fn copy_to_edit(
     work::blocking(move || copy(&live, &path, &words, line)).await
 }
 
+/// The command that prints what no editor is given, where its words can be written.
+fn prints(run_id: &str, path: &[u8]) -> String {
+    let word = |text: &str| (visible(text) == text).then(|| shell_words::quote(text).into_owned());
+    let words = (word(run_id), std::str::from_utf8(path).ok().and_then(word));
+    match words {
+        (Some(run), Some(path)) => format!("`afterrun cat {run} {path}` prints its bytes"),
+        _ => "`afterrun cat` prints its bytes".into(),
+    }
+}
+
 fn copy(live: &Arc<Live>, path: &[u8], words: &[String], line: Option<u32>) -> Result<CopyToEdit> {
     let shown = visible_bytes(path);
     let refuse = |kind, why: &str| Err(Error::new(kind, format!("{shown} {why}")));
@@ -100,7 +110,7 @@ fn copy(live: &Arc<Live>, path: &[u8], words: &[String], line: Option<u32>) -> R
         EntryKind::Directory => return refuse(ErrorKind::Unsupported, "is a folder"),
         EntryKind::Symlink { .. } => return refuse(ErrorKind::Unsupported, "is a link"),
     };
-    let way_out = format!("`afterrun cat {} PATH` prints its bytes", live.row.run_id);
+    let way_out = prints(&live.row.run_id, path);
     if size > EDITED {
         let why = format!(
             "is {}, over the 16 MiB that are copied for an editor",

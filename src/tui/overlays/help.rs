@@ -1,9 +1,11 @@
-//! All keys by scope, straight from the table and as they are bound, narrowed by what is typed.
+//! All keys by scope, straight from the table and as they are bound, and what the signs mean; narrowed
+//! by what is typed.
 
 use crate::tui::action::{Action, Scope, TABLE};
 use crate::tui::fit;
 use crate::tui::overlays::page_width;
-use crate::tui::state::{Help, State};
+use crate::tui::signs::SIGNS;
+use crate::tui::state::{Help, Pane, State};
 use crate::tui::theme::{Tone, Toned};
 use crate::tui::update::why_not;
 
@@ -18,7 +20,7 @@ pub fn lines(state: &State, open: &Help) -> Vec<Toned> {
     let width = page_width(state.size.0).saturating_sub(INDENT).max(8);
     let needle = open.filter.value().trim();
     let mut lines = Vec::new();
-    for scope in Scope::ALL {
+    for scope in order(state.focus) {
         let actions = TABLE.iter().filter(|action| action.scope == scope);
         let mut actions = actions
             .filter(|action| matches(state, action, needle))
@@ -34,11 +36,44 @@ pub fn lines(state: &State, open: &Help) -> Vec<Toned> {
             lines.extend(entry(state, action, width));
         }
     }
+    let mut signs = SIGNS
+        .iter()
+        .filter(|(sign, says)| is_about(sign, says, needle))
+        .peekable();
+    if signs.peek().is_some() {
+        if !lines.is_empty() {
+            lines.push(Toned::new());
+        }
+        lines.push(vec![(Tone::Accent, "Signs".to_owned())]);
+    }
+    for (sign, says) in signs {
+        lines.extend(two_columns(sign, says, (Tone::Accent, Tone::Plain), width));
+    }
     if lines.is_empty() {
         let text = format!("No key is about {}.", crate::text::visible(needle));
         lines.push(vec![(Tone::Dim, fit::clip(&text, width + INDENT))]);
     }
     lines
+}
+
+/// The scopes, that of the pane with the focus first.
+fn order(focus: Pane) -> Vec<Scope> {
+    let first = match focus {
+        Pane::Runs => Scope::Runs,
+        Pane::Files => Scope::Files,
+        Pane::Content => Scope::Content,
+    };
+    let others = Scope::ALL.into_iter().filter(|scope| *scope != first);
+    std::iter::once(first).chain(others).collect()
+}
+
+/// Whether `needle` is the sign, or stands in what it says.
+fn is_about(sign: &str, says: &str, needle: &str) -> bool {
+    let needle = needle.to_lowercase();
+    let letters = needle.chars().count();
+    needle.is_empty()
+        || sign.to_lowercase().split(' ').any(|one| one == needle)
+        || (letters > 1 && format!("{says} signs").to_lowercase().contains(&needle))
 }
 
 /// Whether `needle` is one of the action's keys, or stands in its name or in what it does.
@@ -78,9 +113,14 @@ fn entry(state: &State, action: &Action, width: usize) -> Vec<Toned> {
         Some(why) => (Tone::Dim, format!("{} — {why}", action.doc)),
         None => (Tone::Accent, action.doc.to_owned()),
     };
-    let keys = fit::wrap(&bound, INDENT - 3);
+    two_columns(&bound, &text, (key_tone, tone), width)
+}
+
+/// What is explained, and beside it what it does or says.
+fn two_columns(what: &str, text: &str, tones: (Tone, Tone), width: usize) -> Vec<Toned> {
+    let keys = fit::wrap(what, INDENT - 3);
     let mut lines: Vec<Toned> = Vec::new();
-    let mut texts = fit::wrap_at_most(&text, width, AT_MOST).into_iter();
+    let mut texts = fit::wrap_at_most(text, width, AT_MOST).into_iter();
     let mut keys = keys.into_iter();
     loop {
         let (left, right) = (keys.next(), texts.next());
@@ -89,8 +129,8 @@ fn entry(state: &State, action: &Action, width: usize) -> Vec<Toned> {
         }
         let left = fit::pad(&left.unwrap_or_default(), INDENT - 3);
         lines.push(vec![
-            (key_tone, format!("  {left} ")),
-            (tone, right.unwrap_or_default()),
+            (tones.0, format!("  {left} ")),
+            (tones.1, right.unwrap_or_default()),
         ]);
     }
 }

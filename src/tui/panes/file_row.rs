@@ -1,18 +1,19 @@
 //! One row of the Files pane: status letter, name, what a link leads to, notices; at its right edge
-//! what changed, the mode and the size, as far as there is room.
+//! what the [`Columns`] hold, or what is below a folder.
 
+use super::file_columns::Columns;
 use super::files::Shown;
 use crate::review::FileChange;
-use crate::text::{grouped, human_bytes, visible_bytes};
+use crate::text::{grouped, visible_bytes};
 use crate::tui::fit;
-use crate::tui::state::{FileNode, FileRow, NodeKind, counts, status_tone, toned_width};
+use crate::tui::state::{FileNode, FileRow, NodeKind, status_tone, toned_width};
 use crate::tui::theme::{Tone, Toned};
 
-/// Columns that a name keeps before anything at the right edge is left out.
-const NAME: usize = 14;
+/// Columns that sign, name and gap keep in a row that is deeper than the columns were made for.
+const LEAST: usize = 9;
 
 /// The row in `width` columns.
-pub(super) fn line(shown: &mut Shown<'_>, row: &FileRow, width: usize) -> Toned {
+pub(super) fn line(shown: &mut Shown<'_>, row: &FileRow, columns: &Columns, width: usize) -> Toned {
     let node = &shown.tree.nodes[row.node];
     let change = node
         .change
@@ -24,25 +25,18 @@ pub(super) fn line(shown: &mut Shown<'_>, row: &FileRow, width: usize) -> Toned 
         left.push((Tone::Good, " ✓".into()));
     }
     beside(&mut left, node, change, row.open);
-    let rights = at_edge(node, change, row.open);
-    // The name and what is said beside it come before mode and size; counts before a long name.
-    let left_width = toned_width(&left);
-    let room = |right: &Toned| width.saturating_sub(toned_width(right) + 1);
-    let whole = rights
-        .iter()
-        .position(|right| right.is_empty() || left_width <= room(right));
-    let counts = rights
-        .iter()
-        .rposition(|right| !right.is_empty() && room(right) >= NAME);
-    let at = match (whole, counts) {
-        (Some(whole), Some(counts)) => whole.min(counts),
-        (whole, counts) => whole.or(counts).unwrap_or(0),
+    let right = if node.is_folder() {
+        let room = width.saturating_sub(toned_width(&left) + 1);
+        let forms = folder(node, change, row.open);
+        let fits = |form: &Toned| toned_width(form) <= room;
+        forms.into_iter().find(fits).unwrap_or_default()
+    } else {
+        columns.file(node, change, width.saturating_sub(LEAST))
     };
-    let right = rights.into_iter().nth(at).unwrap_or_default();
     if right.is_empty() {
         return clipped(left, width);
     }
-    let room = width - toned_width(&right) - 1;
+    let room = width.saturating_sub(toned_width(&right) + 1);
     let mut line = clipped(left, room);
     let gap = width.saturating_sub(toned_width(&line) + toned_width(&right));
     line.push((Tone::Plain, " ".repeat(gap)));
@@ -137,49 +131,26 @@ fn beside(left: &mut Toned, node: &FileNode, change: Option<&FileChange>, open: 
     }
 }
 
-/// What may stand at the right edge, the fullest first.
-fn at_edge(node: &FileNode, change: Option<&FileChange>, open: bool) -> Vec<Toned> {
-    if node.is_folder() {
-        let mut changed = Toned::new();
-        if node.changed > 0 && change.is_none() {
-            let tone = if open { Tone::Dim } else { Tone::Changed };
-            changed.push((tone, format!("{} changed", grouped(node.changed as u64))));
-        }
-        let mut all = changed.clone();
-        // What is gone changed too, and is no file any more.
-        if node.files >= node.changed {
-            let between = if all.is_empty() { "" } else { " of " };
-            let files = fit::count(node.files as u64, "file");
-            all.push((Tone::Dim, format!("{between}{files}")));
-        }
-        return vec![all, changed, Toned::new()];
+/// What is below a folder, the fullest form first.
+fn folder(node: &FileNode, change: Option<&FileChange>, open: bool) -> Vec<Toned> {
+    let mut forms = Vec::new();
+    let tone = if open { Tone::Dim } else { Tone::Changed };
+    let changed = (node.changed > 0 && change.is_none()).then(|| grouped(node.changed as u64));
+    // What is gone changed too, and is no file any more.
+    if node.files >= node.changed {
+        let files = fit::count(node.files as u64, "file");
+        forms.push(match &changed {
+            Some(changed) => vec![
+                (tone, format!("{changed} changed")),
+                (Tone::Dim, format!(" of {files}")),
+            ],
+            None => vec![(Tone::Dim, files)],
+        });
     }
-    let counted = change.map(counts).unwrap_or_default();
-    let size = match node.kind {
-        NodeKind::File(size) => Some(human_bytes(size)),
-        _ => None,
-    };
-    let mode = match node.kind {
-        NodeKind::File(_) => Some(format!("{:04o}", node.mode & 0o7777)),
-        _ => None,
-    };
-    let with = |parts: [Option<String>; 2]| {
-        let mut line = counted.clone();
-        for part in parts.into_iter().flatten() {
-            line.push((Tone::Dim, format!(" {part:>8}")));
-        }
-        line
-    };
-    let mut forms = vec![
-        with([mode, size.clone()]),
-        with([size, None]),
-        with([None, None]),
-    ];
-    if !counted.is_empty() {
-        // Counts stay whatever else must go.
-        forms.push(counted);
+    if let Some(changed) = changed {
+        forms.push(vec![(tone, format!("{changed} changed"))]);
+        forms.push(vec![(tone, format!("{changed} ch."))]);
     }
-    forms.push(Toned::new());
     forms
 }
 
@@ -209,9 +180,9 @@ fn clipped(mut line: Toned, width: usize) -> Toned {
         .iter()
         .skip(1)
         .filter(|part| kept(part))
-        .map(columns)
+        .map(part_columns)
         .sum();
-    let room = width.saturating_sub(end + columns(&line[0]));
+    let room = width.saturating_sub(end + part_columns(&line[0]));
     let name = line.iter().skip(1).filter(|part| !kept(part));
     let name: String = name.map(|part| part.1.as_str()).collect();
     let clipped = fit::clip(&name, room);
@@ -223,6 +194,6 @@ fn clipped(mut line: Toned, width: usize) -> Toned {
     line
 }
 
-fn columns(part: &(Tone, String)) -> usize {
+fn part_columns(part: &(Tone, String)) -> usize {
     fit::columns(&part.1)
 }

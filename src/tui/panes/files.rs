@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::file_columns::Columns;
 use super::{file_row, titled};
 use crate::text::{grouped, visible, visible_bytes};
 use crate::tui::action::Id;
@@ -74,6 +75,15 @@ pub fn title(state: &State, width: usize) -> (Toned, Toned) {
         left.push((Tone::Warn, format!("  * {marked}")));
     }
     let forms = match state.compared() {
+        _ if state.files.found.is_some() => {
+            let (found, all) = state.files.found.unwrap_or_default();
+            let (found, all) = (grouped(found as u64), grouped(all as u64));
+            vec![
+                format!("{found} of {all} files"),
+                format!("{found} of {all}"),
+                found,
+            ]
+        }
         Some(compared) => {
             let changed = grouped(compared.files.len() as u64);
             let mut forms = Vec::new();
@@ -125,6 +135,8 @@ pub fn draw(state: &State, theme: Theme, body: Rect, buffer: &mut Buffer) {
         .enumerate()
         .skip(files.top)
         .take(body.height.into());
+    let deepest = window.clone().map(|(_, row)| row.depth).max().unwrap_or(0);
+    let columns = Columns::of(shown.compared, body.width.into(), deepest);
     let mut cursor = None;
     let mut rows = Vec::with_capacity(body.height.into());
     for (at, (index, row)) in window.enumerate() {
@@ -134,7 +146,7 @@ pub fn draw(state: &State, theme: Theme, body: Rect, buffer: &mut Buffer) {
         let width = usize::from(body.width).saturating_sub(row.depth * 2);
         rows.push(TreeRow {
             depth: row.depth,
-            line: theme.line(file_row::line(&mut shown, row, width)),
+            line: theme.row(file_row::line(&mut shown, row, &columns, width), width),
         });
     }
     tree::draw(

@@ -66,8 +66,11 @@ fn amount(state: &State) -> Vec<String> {
     }
     if runs.has_text() {
         let (long, short) = found(state);
+        let beyond = runs.next.is_some();
         let (words, sign) = match &runs.search.state {
-            Searched::Asked => (", searching…", " …"),
+            Searched::Asked => (", searching…", "…"),
+            // What is found so far has its sign already.
+            Searched::More(_) if beyond => ("", "…"),
             Searched::More(_) => (", more below", "+"),
             Searched::Failed(_) => (", search failed", " !"),
             Searched::No | Searched::Ended => ("", ""),
@@ -75,6 +78,7 @@ fn amount(state: &State) -> Vec<String> {
         return vec![
             format!("{long}{words}"),
             format!("{long}{sign}"),
+            format!("{short}{sign}{}", if beyond { " beyond" } else { "" }),
             format!("{short}{sign}"),
         ];
     }
@@ -93,23 +97,27 @@ fn amount(state: &State) -> Vec<String> {
 }
 
 /// `5 of 128` where all runs are loaded. Else letters may be left out only in those that are, so it is
-/// `5 of 200 loaded, 3 beyond`, and in short `8 of 203`.
+/// `5 of 200 loaded, 3 beyond` (`3+` while there may be more of them), and in short `5 + 3`.
 fn found(state: &State) -> (String, String) {
     let runs = &state.runs;
     let loaded = runs.runs.len() as u64;
-    let all = loaded + runs.search.found.len() as u64;
     let shown = runs.shown as u64;
     if runs.next.is_none() {
+        let all = loaded + runs.search.found.len() as u64;
         let total = runs.total().unwrap_or(all).max(all);
         let whole = format!("{} of {}", grouped(shown), grouped(total));
         return (whole.clone(), whole);
     }
     let beyond = runs.shown_beyond as u64;
-    let mut long = format!("{} of {} loaded", grouped(shown - beyond), grouped(loaded));
-    if beyond > 0 {
-        long.push_str(&format!(", {} beyond", grouped(beyond)));
+    let here = grouped(shown - beyond);
+    let mut long = format!("{here} of {} loaded", grouped(loaded));
+    match &runs.search.state {
+        Searched::More(_) => long.push_str(&format!(", {}+ beyond", grouped(beyond))),
+        Searched::Ended if beyond == 0 => long.push_str(", none beyond"),
+        _ if beyond > 0 => long.push_str(&format!(", {} beyond", grouped(beyond))),
+        _ => {}
     }
-    (long, format!("{} of {}", grouped(shown), grouped(all)))
+    (long, format!("{here} + {}", grouped(beyond)))
 }
 
 /// What the line that is typed says of what it found, from the longest form to the shortest.
@@ -173,7 +181,7 @@ pub fn draw(state: &State, theme: Theme, body: Rect, buffer: &mut Buffer) {
         let width = usize::from(body.width).saturating_sub(row.depth * 2);
         rows.push(TreeRow {
             depth: row.depth,
-            line: theme.line(line(state, row, width, &mut marker)),
+            line: theme.row(line(state, row, width, &mut marker), width),
         });
     }
     tree::draw(
@@ -201,8 +209,16 @@ fn empty(state: &State) -> Vec<(Tone, String)> {
         return vec![(Tone::Dim, "Reading the runs…".into())];
     }
     if runs.is_filtered() {
+        let beyond = runs.has_text() && runs.next.is_some();
+        let text = match &runs.search.state {
+            Searched::Ended if beyond => format!(
+                "No run matches, none beyond the {} loaded either: there it is searched for as typed.",
+                grouped(runs.runs.len() as u64)
+            ),
+            _ => "No run matches.".into(),
+        };
         return vec![
-            (Tone::Plain, "No run matches.".into()),
+            (Tone::Plain, text),
             (
                 Tone::Dim,
                 format!("{} drops the filter.", state.keymap.how(Id::Back)),

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::tree::{FileTree, ROOT};
+use super::tree::{FileNode, FileTree, ROOT};
 use crate::tui::fuzzy::Fuzzy;
 
 /// More changed files than this are not unfolded at once.
@@ -22,6 +22,15 @@ pub enum Show {
 }
 
 impl Show {
+    /// Whether `node` is one of them, or a folder above one.
+    fn holds(self, node: &FileNode) -> bool {
+        match self {
+            Self::All => true,
+            Self::Changed => node.changed > 0,
+            Self::Ignored => node.ignored,
+        }
+    }
+
     /// In a word, for the pane's title.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -51,6 +60,10 @@ pub struct FilesPane {
     pub show: Show,
     /// Only files whose path matches this.
     pub text: String,
+    /// Files that the filter found, of how many it was asked about.
+    pub found: Option<(usize, usize)>,
+    /// The filter that the rows were made for.
+    sought: String,
     /// Unfolded folders.
     pub open: HashSet<Vec<u8>>,
     /// The rows.
@@ -77,21 +90,31 @@ impl FilesPane {
     /// Makes the rows anew and keeps the cursor on `before`, or on the nearest folder above it.
     pub fn rebuild(&mut self, tree: Option<&FileTree>, before: Option<&[u8]>) {
         self.rows.clear();
+        self.found = None;
+        let typed = self.sought != self.text;
+        self.sought.clone_from(&self.text);
         let Some(tree) = tree else {
             self.cursor = 0;
             return;
         };
-        let matching = self.matching(tree);
+        let hits = self.hits(tree);
+        let matching = hits.as_ref().map(|hits| with_folders(tree, hits));
         let shown = |node: usize| {
             let found = matching.as_ref().is_none_or(|matching| matching[node]);
-            let node = &tree.nodes[node];
-            found
-                && match self.show {
-                    Show::All => true,
-                    Show::Changed => node.changed > 0,
-                    Show::Ignored => node.ignored,
-                }
+            found && self.show.holds(&tree.nodes[node])
         };
+        if let Some(hits) = &hits {
+            let files = (1..tree.nodes.len()).filter(|node| {
+                let node = &tree.nodes[*node];
+                !node.is_folder() && self.show.holds(node)
+            });
+            let (mut found, mut all) = (0, 0);
+            for node in files {
+                all += 1;
+                found += usize::from(hits[node]);
+            }
+            self.found = Some((found, all));
+        }
         let mut stack: Vec<(usize, usize)> = vec![];
         stack.extend(
             tree.nodes[ROOT]
@@ -120,12 +143,17 @@ impl FilesPane {
             }
         }
         self.cursor = self.cursor.min(self.rows.len().saturating_sub(1));
-        let kept = before.is_some_and(|path| self.place_of(tree, path).is_some());
-        if matching.is_some() && !kept {
-            // What a filter finds is a file sooner than the folders above it.
-            let is_file = |row: &FileRow| !tree.nodes[row.node].is_folder();
-            self.cursor = self.rows.iter().position(is_file).unwrap_or(0);
-            return;
+        let place = before.and_then(|path| self.place_of(tree, path));
+        if let Some(hits) = &hits {
+            let node = place.map(|at| self.rows[at].node);
+            let kept = node.is_some_and(|node| {
+                // A folder stays under the cursor only while nothing else is typed.
+                !typed || (hits[node] && !tree.nodes[node].is_folder())
+            });
+            if !kept {
+                self.cursor = self.first_hit(tree, hits);
+                return;
+            }
         }
         let mut path = before;
         while let Some(wanted) = path.filter(|path| !path.is_empty()) {
@@ -140,22 +168,34 @@ impl FilesPane {
         }
     }
 
-    fn matching(&self, tree: &FileTree) -> Option<Vec<bool>> {
+    /// Which nodes match the filter themselves; `None` without one.
+    fn hits(&self, tree: &FileTree) -> Option<Vec<bool>> {
         if self.text.is_empty() {
             return None;
         }
         let mut fuzzy = Fuzzy::new(&self.text);
-        let mut matching = vec![false; tree.nodes.len()];
-        for (index, node) in tree.nodes.iter().enumerate().skip(1) {
-            if !matching[index] && fuzzy.is_in_bytes(&node.path) {
-                let mut at = index;
-                while at != ROOT && !matching[at] {
-                    matching[at] = true;
-                    at = tree.nodes[at].parent;
-                }
+        let nodes = tree.nodes.iter().enumerate();
+        let hits = nodes.map(|(index, node)| index != ROOT && fuzzy.is_in_bytes(&node.path));
+        Some(hits.collect())
+    }
+
+    /// The row of what is most likely meant: a file sooner than the folders above it, a changed one
+    /// first, what rules leave out late, and what git keeps for itself last.
+    fn first_hit(&self, tree: &FileTree, hits: &[bool]) -> usize {
+        let inside_git = |path: &[u8]| path.split(|byte| *byte == b'/').any(|part| part == b".git");
+        let rank = |row: &FileRow| {
+            let node = &tree.nodes[row.node];
+            match (hits[row.node], node.is_folder()) {
+                (false, _) => 5,
+                (true, true) => 4,
+                (true, false) if node.change.is_some() => 0,
+                (true, false) if inside_git(&node.path) => 3,
+                (true, false) => 1 + usize::from(node.ignored),
             }
-        }
-        Some(matching)
+        };
+        let rows = self.rows.iter().enumerate();
+        rows.min_by_key(|(_, row)| rank(row))
+            .map_or(0, |best| best.0)
     }
 
     /// Where the row of `path` stands.
@@ -189,4 +229,17 @@ impl FilesPane {
             }
         }
     }
+}
+
+/// `hits` and the folders above them.
+fn with_folders(tree: &FileTree, hits: &[bool]) -> Vec<bool> {
+    let mut matching = vec![false; hits.len()];
+    for (index, _) in hits.iter().enumerate().filter(|(_, hit)| **hit) {
+        let mut at = index;
+        while at != ROOT && !matching[at] {
+            matching[at] = true;
+            at = tree.nodes[at].parent;
+        }
+    }
+    matching
 }

@@ -492,6 +492,8 @@ fn an_editor_is_asked_for_a_file_only() {
         app.screen()
             .contains("no text editor shows → `afterrun cat run PATH`")
     );
+    let said: String = app.screen().split_whitespace().collect();
+    assert!(said.contains("fshowsthemhere"), "{}", app.screen());
     app.keys("g e");
     assert!(
         app.screen().contains("editor: only for a file"),

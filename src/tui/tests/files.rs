@@ -42,7 +42,7 @@ fn filtered() {
 #[test]
 fn columns_stand_where_there_is_room() {
     let app = files(200, 45);
-    assert!(row(&app, "notes.txt").ends_with("+11     0644    120 B"));
+    assert!(row(&app, "notes.txt").ends_with("+11         120 B"));
     assert!(
         row(&app, "M README.md").contains("! index-hides"),
         "{}",

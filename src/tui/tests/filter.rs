@@ -133,7 +133,7 @@ fn without_it_the_list_is_what_it_was() {
     app.answer(Slot::Search, answer);
     assert_eq!(shown(&app), ["run-look", "run-far"]);
     assert!(
-        app.screen().contains("1 of 7 loaded, 1 beyond"),
+        app.screen().contains("1 of 7 loaded, 1+ beyond"),
         "{}",
         app.screen()
     );
@@ -168,6 +168,31 @@ fn a_run_that_was_chosen_stays_chosen() {
     app.keys("esc");
     assert_eq!(selected(&app), Some("run-far"), "it is in the list now");
     assert_eq!(shown(&app).len(), 8);
+}
+
+#[test]
+fn counts_say_where_they_were_counted() {
+    let mut app = long();
+    app.keys("/");
+    app.text("look");
+    let far = run("run-far", "s-far", Some("x"), "ERROR", 1, 9_000);
+    app.answer(Slot::Search, found(vec![far], Some(NEXT)));
+    let right = |app: &App, width| {
+        let (_, right) = crate::tui::panes::runs::title(&app.state, width);
+        right.into_iter().map(|part| part.1).collect::<String>()
+    };
+    assert_eq!(right(&app, 52), "1 of 7 loaded, 1+ beyond");
+    assert_eq!(right(&app, 34), "1 + 1… beyond");
+    assert_eq!(right(&app, 24), "1 + 1…");
+    app.keys("ctrl-u");
+    app.text("zqx");
+    app.answer(Slot::Search, found(Vec::new(), None));
+    assert_eq!(right(&app, 52), "0 of 7 loaded, none beyond");
+    let screen = app.screen();
+    assert!(
+        screen.contains("none beyond the 7 loaded either"),
+        "{screen}"
+    );
 }
 
 #[test]

@@ -140,6 +140,55 @@ fn each_stage_is_said_once() {
 }
 
 #[test]
+fn a_row_that_is_too_long_says_so() {
+    let parts = [(Tone::Added, "  +1"), (Tone::Dim, "  next turn deletes it")];
+    let line: Toned = parts.map(|(tone, text)| (tone, text.to_owned())).into();
+    let text = |line: Toned| line.into_iter().map(|part| part.1).collect::<String>();
+    assert_eq!(
+        text(linear::fitted(line.clone(), 40)),
+        "  1 added  next turn deletes it"
+    );
+    assert_eq!(text(linear::fitted(line, 14)), "  1 added  ne…");
+    // Nothing of a row is cut off without a sign, in any pane.
+    let mut app = App::opened(60, 16);
+    app.state.linear = true;
+    for key in ["1", "2", "3"] {
+        app.keys(key);
+        let (screen, _) = heard(&app);
+        assert!(
+            !screen.contains(" adde\n") && !screen.contains(" add\n"),
+            "{screen}"
+        );
+    }
+}
+
+#[test]
+fn a_status_is_said_once_and_first() {
+    let (screen, _) = heard(&listed());
+    for (status, word) in [
+        ("RUNNING", "running  3"),
+        ("ERROR", "failed  2"),
+        ("COMPLETED", "done  4"),
+    ] {
+        assert!(screen.contains(word), "{screen}");
+        assert!(!screen.contains(status), "{screen}");
+    }
+    let (screen, _) = heard(&opened());
+    assert!(screen.contains("done row done COMPLETED"), "{screen}");
+    let deleted = [
+        (Tone::Warn, "⧗"),
+        (Tone::Plain, " "),
+        (Tone::Warn, " next turn deletes it"),
+    ];
+    let deleted = deleted.map(|(tone, text)| (tone, text.to_owned()));
+    let said = linear::in_words(deleted.into()).into_iter();
+    let said = said.map(|part| part.1).collect::<String>();
+    assert_eq!(said.trim_end(), "deleted by the next turn");
+    let gap = linear::in_words(vec![(Tone::Dim, "⋯ 3 lines".into())]);
+    assert_eq!(gap[0].1, "3 lines left out");
+}
+
+#[test]
 fn what_somebody_wrote_is_not_said_otherwise() {
     let line = |parts: &[(Tone, &str)]| {
         let line: Toned = parts

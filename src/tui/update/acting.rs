@@ -145,7 +145,15 @@ pub(super) fn copied_to_edit(
         // A press after the key was for what is on the screen now, not for an editor.
         Ok(copy) if state.overlay.is_none() => out.push(Effect::Edit(copy)),
         Ok(_) => {}
-        Err(failure) => state.report(Tone::Warn, super::answers::with_hint(&failure)),
+        Err(failure) => {
+            let mut text = super::answers::with_hint(&failure);
+            // A hint is there where the bytes can be seen otherwise: here they can as well.
+            if failure.hint.is_some() {
+                let key = state.keymap.how(Id::ViewFile);
+                text.push_str(&format!("; {key} shows them here"));
+            }
+            state.report(Tone::Warn, text);
+        }
     }
 }
 
