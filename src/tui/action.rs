@@ -175,8 +175,8 @@ use Scope::{Content, Everywhere, Files, Prompt, Runs};
 pub const TABLE: &[Action] = &[
     row(Id::Down, Everywhere, &["j", "down"], "down", "one line down"),
     row(Id::Up, Everywhere, &["k", "up"], "up", "one line up"),
-    row(Id::Unfold, Everywhere, &["l", "right"], "unfold", "unfold, or into the folder"),
-    row(Id::Fold, Everywhere, &["h", "left"], "fold", "fold, or out to the parent"),
+    row(Id::Unfold, Everywhere, &["l", "right"], "unfold", "unfold, or into the folder; in a content to the right"),
+    row(Id::Fold, Everywhere, &["h", "left"], "fold", "fold, or out to the parent; in a content to the left"),
     row(Id::Top, Everywhere, &["g", "home"], "top", "to the first line"),
     row(Id::Bottom, Everywhere, &["G", "end"], "bottom", "to the last line"),
     row(Id::HalfDown, Everywhere, &["ctrl-d", "pagedown"], "half down", "half a page down"),

@@ -18,7 +18,7 @@ const NARROWEST: usize = 20;
 const SHORT: usize = 4;
 const LONG: usize = 7;
 /// Columns that what was noticed and links keep beside a name before modes are shown.
-const BESIDE: usize = 10;
+const BESIDE: usize = 2;
 /// Columns of a size and of a mode, with the gap before them.
 const SIZE: usize = 9;
 const MODE: usize = 6;

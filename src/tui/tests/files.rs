@@ -42,13 +42,20 @@ fn filtered() {
 #[test]
 fn columns_stand_where_there_is_room() {
     let app = files(200, 45);
-    assert!(row(&app, "notes.txt").ends_with("+11         120 B"));
+    assert!(row(&app, "notes.txt").ends_with("+11       0644    120 B"));
     assert!(
-        row(&app, "M README.md").contains("! index-hides"),
+        row(&app, "M README.md").contains(" ! "),
         "{}",
         row(&app, "M README.md")
     );
     assert!(row(&app, "▾ workspace").ends_with("3 changed of 6 files"));
+    let mut zoomed = files(120, 35);
+    zoomed.keys("z");
+    assert!(
+        row(&zoomed, "M README.md").contains("! index-hides"),
+        "{}",
+        row(&zoomed, "M README.md")
+    );
     let app = files(120, 35);
     assert!(row(&app, "notes.txt").ends_with("+11"));
     assert!(
