@@ -9,6 +9,7 @@ mod ready;
 mod syntax;
 mod unfold;
 mod work;
+mod write;
 
 use std::collections::HashMap;
 use std::time::Duration;

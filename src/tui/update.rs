@@ -5,6 +5,7 @@ mod acting;
 mod answers;
 mod away;
 mod compare;
+mod comparison;
 mod content;
 mod copy;
 mod enabled;
@@ -20,6 +21,7 @@ mod reopen;
 mod run_pages;
 mod runs;
 mod search;
+mod way_out;
 
 use crossterm::event::{KeyEvent, KeyEventKind};
 
@@ -267,7 +269,7 @@ fn stop_one(state: &mut State, out: &mut Vec<Effect>) -> bool {
         state.say(Tone::Warn, "stopping the patch, removing what it wrote");
     } else if state.awaited.contains_key(&Slot::Diff) {
         stop(state, out, Slot::Diff);
-        open::compared(state, Err(crate::Error::cancelled().into()));
+        comparison::compared(state, Err(crate::Error::cancelled().into()));
         let base = state.keymap.how(Id::Base);
         state.report(
             Tone::Warn,

@@ -1,22 +1,21 @@
 //! What each request does on the library. Whatever is large (a tree, a patch, a file's lines) is made
 //! ready here, off the event loop, so that taking an answer in is quick.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
 use super::handle::Live;
 use super::keep::keep;
+use super::write::{restore, write_patch};
 use super::{Context, DiffHandle, Handle, acting, paths, ready, syntax, unfold};
-use crate::archive::{RestoreOptions, RestoreReport};
 use crate::checkpoint::CheckpointRef;
 use crate::progress::Watch;
 use crate::review::{BaseChoice, Diff, FilePatch, PatchOptions};
 use crate::runs::{Named, Opening, RunRow};
-use crate::text::{visible, visible_bytes, visible_path};
+use crate::text::visible;
 use crate::tui::action::Id;
-use crate::tui::message::{Answer, Compared, Request, Resolved, Unfold, Verified, Written};
+use crate::tui::message::{Answer, Compared, Request, Resolved, Unfold, Verified};
 use crate::tui::state::{Detail, FileContent, FileTree, Marks, Patch};
 use crate::{Error, ErrorKind, Result};
 
@@ -329,95 +328,6 @@ async fn unfold(context: &Context, what: Unfold) -> Result<Detail> {
             blocking(move || Ok(Detail::Commit(unfold::commit(&diff)))).await
         }
     }
-}
-
-/// Plans, waits for the answer, and carries out the plan that was shown: never another one.
-async fn restore(
-    context: &Context,
-    handle: &Handle,
-    destination: &Path,
-    only: Vec<Vec<u8>>,
-    agreed: oneshot::Receiver<()>,
-) -> Answer {
-    let context = context.clone();
-    let live = match live(handle) {
-        Ok(live) => live,
-        Err(error) => return Answer::Plan(Err(error.into())),
-    };
-    let destination = paths::expand(destination.as_os_str(), paths::home().as_deref());
-    let options = RestoreOptions {
-        only,
-        ..RestoreOptions::default()
-    };
-    let done = blocking(move || {
-        let plan = match live.archive.plan_restore(&destination, &options) {
-            Ok(plan) => plan,
-            Err(error) => return Ok(Answer::Plan(Err(error.into()))),
-        };
-        context.answer(Answer::Plan(Ok(written(&plan.report()))));
-        if agreed.blocking_recv().is_err() {
-            return Ok(Answer::Restored(Err(Error::cancelled().into())));
-        }
-        let report = plan.carry_out(&context.watch);
-        Ok(Answer::Restored(
-            report.map(|report| written(&report)).map_err(Into::into),
-        ))
-    });
-    done.await
-        .unwrap_or_else(|error| Answer::Restored(Err(error.into())))
-}
-
-fn written(report: &RestoreReport) -> Written {
-    Written {
-        destination: visible_path(&report.destination),
-        entries: report.entries,
-        bytes: report.bytes,
-        left_out: report
-            .skipped_links
-            .iter()
-            .map(|path| visible_bytes(path))
-            .collect(),
-    }
-}
-
-async fn write_patch(
-    context: &Context,
-    handle: &Handle,
-    diff: &DiffHandle,
-    path: PathBuf,
-) -> Result<(String, u64, u64)> {
-    let (live, diff) = (live(handle)?, diff_of(diff)?);
-    let review = live.review(&context.watch).await?;
-    let watch = context.watch.clone();
-    let path = paths::expand(path.as_os_str(), paths::home().as_deref());
-    blocking(move || {
-        let shown = visible_path(&path);
-        let exists = Error::new(ErrorKind::Exists, format!("{shown} already exists"))
-            .hint("name a file that does not exist");
-        if path.symlink_metadata().is_ok() {
-            return Err(exists);
-        }
-        // Written beside its name and put there when it is whole.
-        let folder = path
-            .parent()
-            .filter(|parent| !parent.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
-        let failed = |error| Error::io("write", &path, error);
-        let mut out = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-        let mut bytes = 0;
-        review.blocking_whole_patch(&diff, None, &watch, &mut |text| {
-            std::io::Write::write_all(&mut out, text).map_err(failed)?;
-            bytes += text.len() as u64;
-            Ok(())
-        })?;
-        watch.check()?;
-        match out.persist_noclobber(&path) {
-            Ok(_) => Ok((shown, diff.files.len() as u64, bytes)),
-            Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Err(exists),
-            Err(error) => Err(failed(error.error)),
-        }
-    })
-    .await
 }
 
 async fn resolve(context: &Context, text: String, otherwise: Option<Id>) -> Result<Resolved> {

@@ -1,6 +1,6 @@
 //! Answers of jobs. Each slot waits for one number; an answer to any other came too late.
 
-use super::{acting, content, copy, info, open, overlay, place, reopen, run_pages};
+use super::{acting, comparison, content, copy, info, open, overlay, place, reopen, run_pages};
 use crate::ErrorKind;
 use crate::text::{grouped, human_bytes};
 use crate::tui::action::Id;
@@ -53,7 +53,7 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
         Answer::Opened(Err(failure), row) => open::refused(state, out, number, failure, row),
         Answer::Reopened(row) => reopen::reopened(state, out, number, *row),
         Answer::Diff(done) => {
-            open::compared(state, done);
+            comparison::compared(state, done);
             place::arrive(state, true);
         }
         Answer::Patch(patch) => {
@@ -178,7 +178,7 @@ fn crashed(state: &mut State, out: &mut Vec<Effect>, number: u64, slot: Slot) {
     let failure = Failure::new(ErrorKind::Io, "this job stopped by a defect of afterrun");
     match slot {
         Slot::Open => open::refused(state, out, number, failure, None),
-        Slot::Diff => open::compared(state, Err(failure)),
+        Slot::Diff => comparison::compared(state, Err(failure)),
         Slot::Content if state.content.patch.waiting || state.content.file.waiting => {
             state.content.patch.answer(Err(failure.clone()));
             state.content.file.answer(Err(failure));

@@ -1,6 +1,6 @@
 //! Two marked runs, compared: the newer one is opened with the older one as its base.
 
-use super::{open, show};
+use super::{comparison, open, show};
 use crate::review::BaseChoice;
 use crate::text::grouped;
 use crate::tui::action::Id;
@@ -47,7 +47,7 @@ pub(super) fn act(state: &mut State, out: &mut Vec<Effect>) {
     let opened = state.opened.as_ref().map(|run| run.row.run_id.as_str());
     if opened == Some(&newer) && state.opening.is_none() && state.refusal.is_none() {
         state.content.base = BaseChoice::Run(older);
-        return open::compare(state, out);
+        return comparison::compare(state, out);
     }
     open::open(state, out, newer.clone());
     state.runs.comparing = Some((newer, older));

@@ -1,7 +1,7 @@
 //! The content pane: views, scrolling, hunks, the place that is kept, and asking for what the Files
 //! cursor is on.
 
-use super::{files, info, open, request, search, show, stop, why_not};
+use super::{comparison, files, info, request, search, show, stop, why_not};
 use crate::review::PatchOptions;
 use crate::runs::RunRow;
 use crate::tui::action::Id;
@@ -44,7 +44,7 @@ pub(super) fn act(state: &mut State, out: &mut Vec<Effect>, id: Id) {
         Id::ViewFile => show(state, View::File),
         Id::ViewTranscript => show(state, View::Transcript),
         Id::ViewInfo => show(state, View::Info),
-        Id::Base => open::next_base(state, out),
+        Id::Base => comparison::next_base(state, out),
         Id::NextHunk => hunk(state, true),
         Id::PreviousHunk => hunk(state, false),
         Id::NextFile => files::to_change(state, true),

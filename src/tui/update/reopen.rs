@@ -2,7 +2,7 @@
 //! only what can have changed since is asked again (its row, the gate, the store), and its panes
 //! come back as they were. `enter` on the run that is open checks everything anew.
 
-use super::open;
+use super::{comparison, open};
 use crate::runs::RunRow;
 use crate::tui::message::{Compared, Effect, Request};
 use crate::tui::state::{Opened, State};
@@ -53,8 +53,8 @@ pub(super) fn reopened(state: &mut State, out: &mut Vec<Effect>, number: u64, ro
         && run.comparison.done.as_deref().is_some_and(own_base);
     open::show(state, out, Opened { row, ..run });
     if compared {
-        open::settled(state);
+        comparison::settled(state);
     } else {
-        open::compare(state, out);
+        comparison::compare(state, out);
     }
 }
