@@ -166,7 +166,7 @@ fn clipped(mut line: Toned, width: usize) -> Toned {
         let room = fit::columns(text).saturating_sub(missing);
         *text = match tone {
             // What was noticed keeps its sign; half a tag says nothing.
-            Tone::Warn if text.starts_with(" !") => " !".into(),
+            Tone::Warn => " !".into(),
             _ if room < 5 => String::new(),
             _ => fit::clip(text, room),
         };

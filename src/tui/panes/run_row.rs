@@ -22,6 +22,8 @@ const COUNTS: usize = 10;
 const BASE: usize = 6;
 /// Columns of agent and session that are worth their place in a flat list.
 const WHOSE: usize = 24;
+/// Columns that a title needs beside an agent.
+const TITLE: usize = 15;
 /// Columns of an id that are worth their place.
 const ID: usize = 8;
 
@@ -207,6 +209,11 @@ fn whose(line: &mut Toned, state: &State, run: &RunRow, room: usize, marker: &mu
     let words = needle::Field::Words;
     let before = toned_width(line);
     line.push((Tone::Plain, " ".into()));
+    // Half a title says more than an agent and two letters of it.
+    if room < fit::columns(&agent) + TITLE {
+        let title = state.runs.title(&run.session_id);
+        return marker.mark(line, Tone::Dim, words, &title, room);
+    }
     marker.mark(
         line,
         Tone::Dim,
