@@ -150,7 +150,12 @@ pub fn draw(state: &State, theme: Theme, body: Rect, buffer: &mut Buffer) {
         } else if rows.wraps() {
             wrapped(&line, &rows, at, &marks(0)).put(theme, row, buffer);
         } else {
-            cut(&line, pane.left, &marks(0)).put(theme, row, buffer);
+            let left = if shown.is_heading(at.line) {
+                0
+            } else {
+                pane.left
+            };
+            cut(&line, left, &marks(0)).put(theme, row, buffer);
         }
         if pane.view == View::Info && pane.info.cursor == at.line {
             buffer.set_style(row, theme.cursor(state.focus == Pane::Content));

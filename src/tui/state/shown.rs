@@ -207,6 +207,13 @@ impl<'a> Lines<'a> {
         [Some(made), None]
     }
 
+    /// Whether it names what is below it: such a line stays where it is when the others go sideways.
+    #[must_use]
+    pub fn is_heading(&self, index: usize) -> bool {
+        let of_file = index == 0 && matches!(self, Self::Patch(..) | Self::Sides(..));
+        of_file || self.is_hunk(index)
+    }
+
     /// Whether a hunk begins here.
     #[must_use]
     pub fn is_hunk(&self, index: usize) -> bool {

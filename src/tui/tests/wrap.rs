@@ -198,3 +198,12 @@ fn what_is_left_out_between_hunks_is_said() {
     let app = patched(120, 35);
     assert!(app.screen().contains("⋯ 1,120 lines"), "{}", app.screen());
 }
+
+#[test]
+fn headings_stay_when_the_lines_go_sideways() {
+    let mut app = patched(120, 35);
+    app.keys("3 L");
+    let screen = app.screen();
+    assert!(screen.contains("│ README.md"), "{screen}");
+    assert!(screen.contains("│ @@ -1,4 +1,5 @@"), "{screen}");
+}
