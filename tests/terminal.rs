@@ -88,7 +88,8 @@ fn nothing_is_asked_of_the_terminal() {
 
 #[test]
 fn every_mode_is_undone_whatever_ends_it() {
-    for signal in [None, Some(Signal::TERM), Some(Signal::HUP)] {
+    let signals = [Signal::TERM, Signal::HUP, Signal::INT, Signal::QUIT];
+    for signal in signals.map(Some).into_iter().chain([None]) {
         let place = Place::new();
         let mut terminal = on_world(&place, WIDE, &[], &[]);
         open(&mut terminal);
