@@ -361,6 +361,9 @@ pub(super) fn settle(state: &mut State) {
 
 /// In a diff: finds the lines that stood on the screen when others came, and remembers those that do.
 fn keep_place(state: &mut State) {
+    if state.content.view != View::Diff {
+        return;
+    }
     let shown = lines(state);
     let beside = matches!(shown, Lines::Sides(..));
     if !beside && !matches!(shown, Lines::Patch(_)) {
