@@ -4,11 +4,15 @@
 //! over 16 ms is a frame that is missed.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use afterrun::archive::{Entry, EntryKind, Mtime};
+use afterrun::checkpoint::CheckpointRef;
 use afterrun::json::Json;
 use afterrun::runs::{RunData, RunPage, RunRow, SessionInfo};
-use afterrun::tui::message::{Answer, Message, PageUse, Slot};
-use afterrun::tui::state::{Labels, State};
+use afterrun::tui::jobs::Handle;
+use afterrun::tui::message::{Answer, Message, PageUse, Slot, Verified};
+use afterrun::tui::state::{FileTree, Labels, State};
 use afterrun::tui::theme::Theme;
 use afterrun::tui::update::update;
 use afterrun::tui::view;
@@ -19,6 +23,8 @@ use ratatui::backend::TestBackend;
 
 /// Runs that are loaded, four to a session.
 const RUNS: usize = 20_000;
+/// Entries of the archive that is open: Agno's limit.
+const ENTRIES: usize = 100_000;
 
 fn main() {
     divan::main();
@@ -82,6 +88,60 @@ fn filtered(text: &str) -> State {
 #[divan::bench(args = ["", "r", "refund", "fix roun", "zqx", "e29e"])]
 fn a_letter_of_the_filter_and_back(bencher: Bencher<'_, '_>, text: &str) {
     let mut state = filtered(text);
+    let mut terminal = Terminal::new(TestBackend::new(120, 35)).expect("a screen");
+    bencher.bench_local(|| {
+        for code in [KeyCode::Char('e'), KeyCode::Backspace] {
+            press(&mut state, code);
+            terminal
+                .draw(|frame| view::draw(&state, Theme::default(), frame))
+                .expect("drawn");
+        }
+    });
+}
+
+/// An open run with as many files as an archive may have, and this typed into their filter.
+fn files_filtered(text: &str) -> State {
+    let mut state = filtered("");
+    press(&mut state, KeyCode::Esc);
+    press(&mut state, KeyCode::Enter);
+    let entry = |number: usize| Entry {
+        path: format!(
+            "workspace/repository/node_modules/package-{:03}/lib/module_{number}.js",
+            number % 500
+        )
+        .into_bytes(),
+        kind: EntryKind::File {
+            offset: 0,
+            size: 100,
+        },
+        mode: 0o644,
+        mtime: Mtime::Whole(0),
+    };
+    let entries: Vec<Entry> = (0..ENTRIES).map(entry).collect();
+    let verified = Verified {
+        handle: Handle::default(),
+        row: run(0).0,
+        reference: CheckpointRef::new("0".repeat(64), 1).expect("a reference"),
+        tree: Arc::new(FileTree::build(&entries, None)),
+        state: "{}".into(),
+        unrestorable: None,
+        gzipped: true,
+    };
+    let number = state.awaited[&Slot::Open];
+    let opened = Answer::Opened(Ok(Box::new(verified)), None);
+    let _ = update(&mut state, Message::Answer(number, opened));
+    press(&mut state, KeyCode::Char('2'));
+    press(&mut state, KeyCode::Char('/'));
+    for letter in text.chars() {
+        press(&mut state, KeyCode::Char(letter));
+    }
+    state
+}
+
+/// Two presses and their frames: a letter more of the files' filter, and back.
+#[divan::bench(args = ["", "m", "module_77", "node/mod", "zqx"])]
+fn a_letter_of_the_files_filter_and_back(bencher: Bencher<'_, '_>, text: &str) {
+    let mut state = files_filtered(text);
     let mut terminal = Terminal::new(TestBackend::new(120, 35)).expect("a screen");
     bencher.bench_local(|| {
         for code in [KeyCode::Char('e'), KeyCode::Backspace] {

@@ -52,31 +52,25 @@ impl Fuzzy {
         self.loose.score(name, &mut self.matcher)
     }
 
-    /// Whether `path` may match, told by its bytes alone: a tree has a hundred thousand of them, and
-    /// each key asks about all.
-    fn may_be_in(&self, path: &[u8]) -> bool {
-        let Some(words) = &self.plain else {
-            return true;
-        };
-        words.iter().all(|word| {
-            let mut rest = path.iter();
-            word.iter().all(|letter| {
-                // Letters with marks are taken for those without.
-                rest.any(|byte| byte.eq_ignore_ascii_case(letter) || !byte.is_ascii())
-            })
-        })
-    }
-
-    /// [`Fuzzy::is_in`], of a path as bytes.
+    /// [`Fuzzy::is_in`], of a path as bytes. A tree has a hundred thousand of them, and each key asks
+    /// about all: where neither side has anything but plain letters, bytes tell it.
     pub fn is_in_bytes(&mut self, path: &[u8]) -> bool {
-        if !self.may_be_in(path) {
+        let Some(words) = &self.plain else {
+            return self.is_in(&crate::text::visible_bytes(path));
+        };
+        let path = &path[..path.len().min(LOOKED_AT)];
+        // What stands there is strewn there too, and that is told soonest.
+        if !words.iter().all(|word| is_strewn_in(path, word)) {
             return false;
         }
-        let one_letter = self
-            .plain
-            .as_ref()
-            .is_some_and(|words| words.iter().all(|word| word.len() == 1));
-        (one_letter && path.is_ascii()) || self.is_in(&crate::text::visible_bytes(path))
+        if !path.is_ascii() || path.iter().any(u8::is_ascii_control) {
+            return self.is_in(&crate::text::visible_bytes(path));
+        }
+        let cut = path.iter().rposition(|byte| *byte == b'/');
+        let name = &path[cut.map_or(0, |cut| cut + 1)..];
+        self.path
+            || words.iter().all(|word| is_strewn_in(name, word))
+            || words.iter().all(|word| stands_in(path, word))
     }
 
     /// Whether `path` matches: what is typed stands in it, or its name has the letters in order; with
@@ -123,6 +117,21 @@ fn plain(typed: &str) -> Option<Vec<Vec<u8>>> {
     typed.as_bytes().iter().all(plain).then(|| words.collect())
 }
 
+fn stands_in(text: &[u8], word: &[u8]) -> bool {
+    word.is_empty()
+        || text
+            .windows(word.len())
+            .any(|part| part.eq_ignore_ascii_case(word))
+}
+
+/// Whether the letters of `word` are in `text` in order; what is no plain letter may stand for any.
+fn is_strewn_in(text: &[u8], word: &[u8]) -> bool {
+    let plain = |byte: &u8| byte.is_ascii() && !byte.is_ascii_control();
+    let mut rest = text.iter();
+    word.iter()
+        .all(|letter| rest.any(|byte| byte.eq_ignore_ascii_case(letter) || !plain(byte)))
+}
+
 fn name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
@@ -150,7 +159,7 @@ mod tests {
 
     #[test]
     fn bytes_are_told_apart_as_their_text_is() {
-        let paths: [&[u8]; 7] = [
+        let paths: [&[u8]; 8] = [
             b"src/README.md",
             b"workspace/x/notes.txt",
             "docs/Größe.md".as_bytes(),
@@ -158,6 +167,7 @@ mod tests {
             b"",
             b"a/B/c",
             b"r/e/a/d",
+            b"a\x1bb/re\tadme",
         ];
         for typed in [
             "r", "rdme", "src", "groe", "B", "b", "s/md", "md src", "a c", "\u{f6}",
