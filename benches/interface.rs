@@ -61,6 +61,19 @@ fn press(state: &mut State, code: KeyCode) {
     let _ = update(state, Message::Key(KeyEvent::new(code, KeyModifiers::NONE)));
 }
 
+/// Times a letter more in the prompt that is open, and back, each with its frame.
+fn press_and_back(bencher: Bencher<'_, '_>, mut state: State) {
+    let mut terminal = Terminal::new(TestBackend::new(120, 35)).expect("a screen");
+    bencher.bench_local(|| {
+        for code in [KeyCode::Char('e'), KeyCode::Backspace] {
+            press(&mut state, code);
+            terminal
+                .draw(|frame| view::draw(&state, Theme::default(), frame))
+                .expect("drawn");
+        }
+    });
+}
+
 /// The list with everything loaded, and this typed into its filter.
 fn filtered(text: &str) -> State {
     let mut state = State::new(Labels::default(), None, (120, 35), 1_760_000_000_000);
@@ -87,16 +100,7 @@ fn filtered(text: &str) -> State {
 /// Two presses and their frames: a letter more of the runs' filter, and back.
 #[divan::bench(args = ["", "r", "refund", "fix roun", "zqx", "e29e"])]
 fn a_letter_of_the_filter_and_back(bencher: Bencher<'_, '_>, text: &str) {
-    let mut state = filtered(text);
-    let mut terminal = Terminal::new(TestBackend::new(120, 35)).expect("a screen");
-    bencher.bench_local(|| {
-        for code in [KeyCode::Char('e'), KeyCode::Backspace] {
-            press(&mut state, code);
-            terminal
-                .draw(|frame| view::draw(&state, Theme::default(), frame))
-                .expect("drawn");
-        }
-    });
+    press_and_back(bencher, filtered(text));
 }
 
 /// An open run with as many files as an archive may have, and this typed into their filter.
@@ -141,14 +145,5 @@ fn files_filtered(text: &str) -> State {
 /// Two presses and their frames: a letter more of the files' filter, and back.
 #[divan::bench(args = ["", "m", "module_77", "node/mod", "zqx"])]
 fn a_letter_of_the_files_filter_and_back(bencher: Bencher<'_, '_>, text: &str) {
-    let mut state = files_filtered(text);
-    let mut terminal = Terminal::new(TestBackend::new(120, 35)).expect("a screen");
-    bencher.bench_local(|| {
-        for code in [KeyCode::Char('e'), KeyCode::Backspace] {
-            press(&mut state, code);
-            terminal
-                .draw(|frame| view::draw(&state, Theme::default(), frame))
-                .expect("drawn");
-        }
-    });
+    press_and_back(bencher, files_filtered(text));
 }

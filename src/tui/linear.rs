@@ -7,7 +7,7 @@ use ratatui::style::Modifier;
 
 use super::fit;
 use super::layout::Areas;
-use super::state::{Overlay, State, toned_width};
+use super::state::{Overlay, State, toned_clip, toned_width};
 use super::theme::{Tone, Toned};
 
 /// Signs and what they say; one that only parts or leads says nothing.
@@ -96,17 +96,7 @@ pub fn fitted(line: Toned, width: usize) -> Toned {
     while line.last().is_some_and(|(_, text)| text.trim().is_empty()) {
         line.pop();
     }
-    if toned_width(&line) <= width {
-        return line;
-    }
-    let mut room = width.saturating_sub(1);
-    for (_, text) in &mut line {
-        *text = fit::take(text, room).to_owned();
-        room -= fit::columns(text);
-    }
-    line.retain(|(_, text)| !text.is_empty());
-    line.push((Tone::Dim, "…".into()));
-    line
+    toned_clip(line, width)
 }
 
 /// Says a run's status once, where its row begins, and not again in a column of its own; and what

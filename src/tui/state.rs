@@ -29,7 +29,7 @@ mod wishes;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-pub use chain::{Chain, STAGES, Step, time_left, toned_width};
+pub use chain::{Chain, STAGES, Step, time_left, toned_clip, toned_width};
 pub use content::{ContentPane, FileContent, Load, Patch, PatchRow, Runs, View, Wanted};
 pub use counted::{Counted, Counts};
 pub use files::{FileRow, FilesPane, Show};

@@ -9,7 +9,7 @@ use crate::text::{grouped, visible};
 use crate::tui::action::Id;
 use crate::tui::fit;
 use crate::tui::message::Slot;
-use crate::tui::state::{Item, Order, Pane, Row, Searched, State, needle, toned_width};
+use crate::tui::state::{Item, Order, Pane, Row, Searched, State, needle, toned_clip, toned_width};
 use crate::tui::theme::{Theme, Tone, Toned};
 use crate::tui::tree::{self, TreeRow};
 use crate::tui::view::{put, title_room};
@@ -290,27 +290,12 @@ fn sign(folded: bool) -> &'static str {
 fn spread(left: Toned, right: (Tone, String), width: usize) -> Toned {
     let taken = fit::columns(&right.1) + 1;
     if taken + 12 > width {
-        return clipped(left, width);
+        return toned_clip(left, width);
     }
-    let mut line = clipped(left, width - taken);
+    let mut line = toned_clip(left, width - taken);
     let gap = width - taken - toned_width(&line) + 1;
     line.push((Tone::Plain, " ".repeat(gap)));
     line.push(right);
-    line
-}
-
-/// A line in at most `width` columns, `…` where something is missing.
-fn clipped(mut line: Toned, width: usize) -> Toned {
-    if toned_width(&line) <= width {
-        return line;
-    }
-    let mut room = width.saturating_sub(1);
-    for (_, text) in &mut line {
-        *text = fit::take(text, room).to_owned();
-        room -= fit::columns(text);
-    }
-    line.retain(|(_, text)| !text.is_empty());
-    line.push((Tone::Dim, "…".into()));
     line
 }
 

@@ -229,6 +229,22 @@ fn tone_of_text(mark: Tone) -> Tone {
     }
 }
 
+/// `line` in at most `width` columns, `…` where something is missing.
+#[must_use]
+pub fn toned_clip(mut line: Toned, width: usize) -> Toned {
+    if toned_width(&line) <= width {
+        return line;
+    }
+    let mut room = width.saturating_sub(1);
+    for (_, text) in &mut line {
+        *text = fit::take(text, room).to_owned();
+        room -= fit::columns(text);
+    }
+    line.retain(|(_, text)| !text.is_empty());
+    line.push((Tone::Dim, "…".into()));
+    line
+}
+
 /// Columns that a toned line takes.
 #[must_use]
 pub fn toned_width(line: &Toned) -> usize {
