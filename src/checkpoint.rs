@@ -1,7 +1,9 @@
 //! ② the reference on a run's row and ③ the stores that hold what it names.
 
+mod copy;
 mod file;
 mod lease;
+mod pump;
 mod reference;
 mod store;
 

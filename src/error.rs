@@ -172,6 +172,24 @@ impl Error {
     }
 }
 
+/// A failure of this library inside the `Read` of bytes that come from elsewhere.
+pub(crate) fn carried(error: Error) -> std::io::Error {
+    std::io::Error::other(error)
+}
+
+/// What reading a stored object failed with: our own failure where one was [carried], else the
+/// operating system's.
+pub(crate) fn of_read(error: std::io::Error) -> Error {
+    match error.downcast::<Error>() {
+        Ok(ours) => ours,
+        Err(error) => Error::new(
+            ErrorKind::Store,
+            format!("cannot read the stored object: {}", reason(&error)),
+        )
+        .source(error),
+    }
+}
+
 /// The operating system's reason without Rust's `(os error N)`.
 pub(crate) fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();

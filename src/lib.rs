@@ -79,6 +79,7 @@ mod error;
 pub mod json;
 #[cfg(feature = "app")]
 mod near;
+pub mod postgres;
 mod private;
 pub mod progress;
 pub mod review;

@@ -1,6 +1,7 @@
 //! ① the rows of agents, sessions and runs, and the gate that a run passes before anything of its
 //! checkpoint is touched.
 
+mod binding;
 mod database;
 mod gate;
 mod keep;
@@ -13,6 +14,7 @@ mod retention;
 mod since;
 mod sqlite;
 
+pub use binding::Binding;
 pub use database::{RunsDatabase, Tables};
 pub use gate::{Opening, gate};
 pub use model::{

@@ -43,14 +43,7 @@ pub(crate) fn take_in(
         watch.check()?;
         let mut buffer = pool.take();
         let count = match Arc::get_mut(&mut buffer) {
-            Some(buffer) => fill(&mut *stored, buffer).map_err(|error| {
-                let reason = crate::error::reason(&error);
-                Error::new(
-                    ErrorKind::Store,
-                    format!("cannot read the stored object: {reason}"),
-                )
-                .source(error)
-            })?,
+            Some(buffer) => fill(&mut *stored, buffer).map_err(crate::error::of_read)?,
             None => 0,
         };
         if count == 0 {

@@ -338,7 +338,7 @@ impl CheckpointStore for FileCheckpointStore {
         blocking(move || store.blocking_open_archive(&reference, &watch)).await
     }
 
-    async fn fetch(&self, reference: &CheckpointRef) -> Result<StoredObject> {
+    async fn fetch(&self, reference: &CheckpointRef, _watch: &Watch) -> Result<StoredObject> {
         let (store, reference) = (self.clone(), reference.clone());
         blocking(move || store.blocking_fetch(&reference)).await
     }

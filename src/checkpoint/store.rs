@@ -47,8 +47,9 @@ pub trait CheckpointStore: Send + Sync + std::fmt::Debug {
 
     /// Starts reading the object once, for a caller that verifies while it reads
     /// ([`Archive::read`](crate::archive::Archive::read)). Missing, oversized and wrong-sized
-    /// objects are refused here already.
-    async fn fetch(&self, reference: &CheckpointRef) -> Result<StoredObject>;
+    /// objects are refused here already. A read that waits for a network ends when `watch` is
+    /// cancelled.
+    async fn fetch(&self, reference: &CheckpointRef, watch: &Watch) -> Result<StoredObject>;
 
     /// Whether the object is there, by name alone.
     async fn contains(&self, reference: &CheckpointRef) -> Result<bool>;

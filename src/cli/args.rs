@@ -71,6 +71,15 @@ pub(super) struct Global {
     /// Open runs as this agent; without it each run is opened as its own agent
     #[arg(long = "as", value_name = "AGENT", global = true)]
     pub opening_as: Option<String>,
+    /// The schema of Agno's tables in Postgres
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "ai",
+        global = true,
+        hide_short_help = true
+    )]
+    pub schema: String,
     /// The sessions table
     #[arg(
         long,

@@ -50,6 +50,7 @@ impl Context {
                 database: global.db,
                 store: global.store,
                 tables: Tables {
+                    schema: global.schema,
                     sessions: global.sessions_table,
                     runs: global.runs_table,
                 },

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::{Opening, Runs};
 use crate::checkpoint::{CheckpointRef, StoredObject, blocking, hex};
-use crate::error::{Error, ErrorKind, Result, fail, reason};
+use crate::error::{Error, ErrorKind, Result, fail, of_read};
 use crate::progress::{Stage, Watch};
 use crate::text::visible_path;
 
@@ -31,7 +31,7 @@ impl Runs {
         let find = async {
             let store = self.checkpoint_store().await?;
             let (_, reference) = self.pass_gate(run_id, opening).await?;
-            let object = store.fetch(&reference).await?;
+            let object = store.fetch(&reference, watch).await?;
             Ok::<_, Error>((reference, object))
         };
         // A database that does not answer is given up; a file that is begun is waited for, so that
@@ -75,13 +75,7 @@ fn write(object: StoredObject, file: &PathBuf, watch: &Watch) -> Result<()> {
     let mut piece = vec![0; PIECE];
     loop {
         watch.check()?;
-        let count = bytes.read(&mut piece).map_err(|error| {
-            Error::new(
-                ErrorKind::Store,
-                format!("cannot read the stored object: {}", reason(&error)),
-            )
-            .source(error)
-        })?;
+        let count = bytes.read(&mut piece).map_err(of_read)?;
         if count == 0 {
             break;
         }

@@ -164,12 +164,12 @@ pub enum RunOrder {
 }
 
 /// A place in the list: what comes after it is older, or newer where the oldest come first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
     /// `created_at` of the last run seen.
     pub created_at: i64,
-    /// Its row number, which tells runs of one second apart.
-    pub row: i64,
+    /// What tells runs of one second apart: its row number in SQLite, its id in Postgres.
+    pub row: String,
 }
 
 impl std::fmt::Display for Cursor {
@@ -178,23 +178,28 @@ impl std::fmt::Display for Cursor {
     }
 }
 
+impl Cursor {
+    /// That `text` is none of this database's cursors.
+    pub(crate) fn refused(text: &str) -> crate::Error {
+        crate::Error::new(
+            crate::ErrorKind::Usage,
+            format!("{} is no cursor", crate::text::python_repr(text.as_bytes())),
+        )
+        .hint("pass the \"next\" of a former `afterrun runs --json`")
+    }
+}
+
 impl std::str::FromStr for Cursor {
     type Err = crate::Error;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let parts = text.rsplit_once('.').and_then(|(created_at, row)| {
+        let parts = text.split_once('.').and_then(|(created_at, row)| {
             Some(Self {
                 created_at: created_at.parse().ok()?,
-                row: row.parse().ok()?,
+                row: row.to_owned(),
             })
         });
-        parts.ok_or_else(|| {
-            crate::Error::new(
-                crate::ErrorKind::Usage,
-                format!("{} is no cursor", crate::text::python_repr(text.as_bytes())),
-            )
-            .hint("pass the \"next\" of a former `afterrun runs --json`")
-        })
+        parts.ok_or_else(|| Self::refused(text))
     }
 }
 

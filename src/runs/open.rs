@@ -251,7 +251,7 @@ impl Runs {
         watch: &Watch,
     ) -> Result<Archive> {
         let begun = Instant::now();
-        let object = store.fetch(reference).await?;
+        let object = store.fetch(reference, watch).await?;
         tracing::debug!(
             "object {}: there in {}, found in {:?}",
             reference.sha256(),

@@ -51,6 +51,18 @@ impl Kept {
         Some(Self { kept, retiring })
     }
 
+    /// What is kept, oldest first; a binding from before retention keeps its current checkpoint.
+    pub(crate) fn into_list(self, record: &Json) -> Vec<CheckpointRef> {
+        let current = record.get("checkpoint");
+        if self.kept.is_empty() && record.get("retained_checkpoints").is_none() {
+            return current
+                .and_then(|one| CheckpointRef::from_row(one).ok())
+                .into_iter()
+                .collect();
+        }
+        self.kept
+    }
+
     /// How many are kept now.
     pub(crate) fn len(&self) -> usize {
         self.kept.len()

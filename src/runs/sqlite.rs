@@ -18,6 +18,7 @@ use rusqlite::Connection;
 
 use self::reading::{Reading, Readings};
 use self::row::{COLUMNS, run_row, text};
+use super::binding::Binding;
 use super::database::{RunsDatabase, Tables};
 use super::model::{AgentSummary, Cursor, RunFilter, RunPage, RunRow};
 use crate::error::{Error, ErrorKind, Result};
@@ -245,7 +246,7 @@ impl RunsDatabase for SqliteRuns {
         let filter = filter.clone();
         let begun = Instant::now();
         let page = self
-            .read(move |this| this.blocking_page(&filter, limit, after))
+            .read(move |this| this.blocking_page(&filter, limit, after.as_ref()))
             .await?;
         tracing::debug!(
             "a page of {} runs of at most {limit} was read in {:?}; {} below it",
@@ -275,6 +276,26 @@ impl RunsDatabase for SqliteRuns {
         let prefix = prefix.to_owned();
         self.read(move |this| this.blocking_with_prefix(&prefix, limit))
             .await
+    }
+
+    async fn rows(&self, run_ids: &[String]) -> Result<RunPage> {
+        let run_ids = run_ids.to_vec();
+        self.read(move |this| this.blocking_rows(&run_ids)).await
+    }
+
+    async fn version(&self) -> Result<Option<u64>> {
+        self.read(|this| Ok(Some(this.state_of_files()))).await
+    }
+
+    async fn binding(&self, session_id: &str) -> Result<Option<Binding>> {
+        let session_id = session_id.to_owned();
+        self.read(move |this| this.blocking_binding(&session_id))
+            .await
+    }
+
+    async fn checkpoints_table(&self) -> Result<Option<String>> {
+        // Agno keeps objects in tables of PostgreSQL alone.
+        Ok(None)
     }
 
     async fn queue_worker_active(&self) -> Result<bool> {
@@ -333,7 +354,9 @@ mod tests {
     fn ids(runs: &SqliteRuns, filter: &RunFilter, limit: u32) -> Vec<String> {
         let (mut ids, mut after) = (Vec::new(), None);
         loop {
-            let page = runs.blocking_page(filter, limit, after).expect("a page");
+            let page = runs
+                .blocking_page(filter, limit, after.as_ref())
+                .expect("a page");
             assert!(page.runs.len() <= limit as usize);
             ids.extend(page.runs.into_iter().map(|run| run.run_id));
             after = page.next;

@@ -10,7 +10,8 @@ use std::sync::{Arc, Condvar, Mutex};
 use afterrun::checkpoint::{CheckpointRef, CheckpointStore, Lease, StoredObject};
 use afterrun::progress::Watch;
 use afterrun::runs::{
-    AgentSummary, Cursor, RunFilter, RunPage, RunRow, Runs, RunsDatabase, SqliteRuns, Tables,
+    AgentSummary, Binding, Cursor, RunFilter, RunPage, RunRow, Runs, RunsDatabase, SqliteRuns,
+    Tables,
 };
 use afterrun::{Error, ErrorKind, Result};
 
@@ -110,6 +111,26 @@ impl RunsDatabase for FakeDatabase {
         })
     }
 
+    async fn rows(&self, run_ids: &[String]) -> Result<RunPage> {
+        self.answer(|all| {
+            let mut page = all.clone();
+            page.runs.retain(|run| run_ids.contains(&run.run_id));
+            page
+        })
+    }
+
+    async fn version(&self) -> Result<Option<u64>> {
+        self.answer(|_| None)
+    }
+
+    async fn binding(&self, _session_id: &str) -> Result<Option<Binding>> {
+        self.answer(|_| None)
+    }
+
+    async fn checkpoints_table(&self) -> Result<Option<String>> {
+        self.answer(|_| None)
+    }
+
     async fn queue_worker_active(&self) -> Result<bool> {
         self.answer(|_| false)
     }
@@ -205,7 +226,7 @@ impl CheckpointStore for FakeStore {
         only_read()
     }
 
-    async fn fetch(&self, reference: &CheckpointRef) -> Result<StoredObject> {
+    async fn fetch(&self, reference: &CheckpointRef, _watch: &Watch) -> Result<StoredObject> {
         self.fetched.fetch_add(1, Ordering::SeqCst);
         let objects = self.objects.lock().expect("whole");
         let bytes = objects.get(reference.sha256()).cloned();

@@ -4,6 +4,8 @@
 
 pub mod fake;
 pub mod headless;
+pub mod postgres;
+pub mod proxy;
 pub mod pty;
 
 use std::ffi::OsStr;

@@ -15,7 +15,7 @@ const BUSY: Duration = Duration::from_secs(2);
 /// Steps of SQLite's machine after which a query looks whether it is still wanted.
 const STEPS: i32 = 1_000;
 
-#[derive(PartialEq)]
+#[derive(PartialEq, Hash)]
 struct Look {
     wal_mode: bool,
     wal_bytes: u64,
@@ -63,6 +63,15 @@ impl SqliteRuns {
         )];
         let connection = self.connect("?mode=ro&immutable=1")?;
         work(&connection, &mut notices)
+    }
+
+    /// A number that another state of the database's files has, too, only by chance: a read opens
+    /// the database anew, so that SQLite's own `data_version` has nothing to count from.
+    pub(super) fn state_of_files(&self) -> u64 {
+        use std::hash::{Hash, Hasher};
+        let mut hasher = std::hash::DefaultHasher::new();
+        self.look().hash(&mut hasher);
+        hasher.finish()
     }
 
     fn is_on_read_only_fs(&self) -> bool {

@@ -21,10 +21,31 @@ impl SqliteRuns {
         &self,
         filter: &RunFilter,
         limit: u32,
-        after: Option<Cursor>,
+        after: Option<&Cursor>,
     ) -> Result<RunPage> {
         self.with(|connection, notices| {
             let mut page = self.read_page(connection, filter, limit, after)?;
+            page.notices.append(notices);
+            Ok(page)
+        })
+    }
+
+    /// Blocking [`RunsDatabase::rows`](crate::runs::RunsDatabase::rows).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Database`](crate::ErrorKind::Database).
+    pub fn blocking_rows(&self, run_ids: &[String]) -> Result<RunPage> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM {} WHERE run_id = ?1",
+            self.runs_table()
+        );
+        self.with(|connection, notices| {
+            let mut page = RunPage::default();
+            for run_id in run_ids {
+                page.runs.extend(self.rows(connection, &sql, &[run_id])?);
+            }
+            page.sessions = self.sessions_of(connection, &page.runs)?;
+            page.retention = self.retention_of(connection, &page);
             page.notices.append(notices);
             Ok(page)
         })
@@ -35,7 +56,7 @@ impl SqliteRuns {
         connection: &Connection,
         filter: &RunFilter,
         limit: u32,
-        after: Option<Cursor>,
+        after: Option<&Cursor>,
     ) -> Result<RunPage> {
         let (condition, values) = self.condition(connection, filter)?;
         let table = self.runs_table();
@@ -43,6 +64,13 @@ impl SqliteRuns {
         let (beyond, direction, start) = match filter.order {
             RunOrder::NewestFirst => ("<", "DESC", i64::MAX),
             RunOrder::OldestFirst => (">", "ASC", i64::MIN),
+        };
+        let mut last = match &after {
+            None => (start, start),
+            Some(after) => match after.row.parse() {
+                Ok(row) => (after.created_at, row),
+                Err(_) => return Err(Cursor::refused(&after.to_string())),
+            },
         };
         // Text sorts after every number: without an upper bound one order would list it.
         let keys = format!(
@@ -53,10 +81,6 @@ impl SqliteRuns {
         );
         let row = format!("SELECT {COLUMNS} FROM {table} WHERE rowid = ?1");
         let mut page = RunPage::default();
-        let mut cursor = after.unwrap_or(Cursor {
-            created_at: start,
-            row: start,
-        });
         let wanted = limit as usize;
         loop {
             let want = wanted + 1 - page.runs.len();
@@ -64,8 +88,8 @@ impl SqliteRuns {
                 .prepare(&keys)
                 .map_err(|error| self.failed(error))?;
             let mut all: Vec<rusqlite::types::Value> = vec![
-                cursor.created_at.into(),
-                cursor.row.into(),
+                last.0.into(),
+                last.1.into(),
                 i64::try_from(want).unwrap_or(i64::MAX).into(),
             ];
             all.extend(values.iter().cloned().map(Into::into));
@@ -83,7 +107,10 @@ impl SqliteRuns {
                         continue;
                     }
                     if page.runs.len() == wanted {
-                        page.next = Some(cursor);
+                        page.next = Some(Cursor {
+                            created_at: last.0,
+                            row: last.1.to_string(),
+                        });
                         break;
                     }
                     page.runs.push(run);
@@ -91,10 +118,7 @@ impl SqliteRuns {
                 if page.next.is_some() {
                     break;
                 }
-                cursor = Cursor {
-                    created_at,
-                    row: rowid,
-                };
+                last = (created_at, rowid);
             }
             if exhausted || page.next.is_some() {
                 break;

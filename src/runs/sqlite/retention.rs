@@ -8,6 +8,8 @@ use rusqlite::{Connection, OptionalExtension};
 use super::row::{COLUMNS, data, text};
 use super::{SqliteRuns, quoted};
 use crate::checkpoint::CheckpointRef;
+use crate::error::Result;
+use crate::runs::binding::Binding;
 use crate::runs::gate::{Opening, gate};
 use crate::runs::model::{RunData, RunPage, RunRow};
 use crate::runs::retention::{DEFAULT_RETAINED, Kept, Retention, next};
@@ -58,7 +60,7 @@ impl SqliteRuns {
     }
 
     fn bindings_table(&self) -> String {
-        quoted(&format!("{}_sandbox_bindings", self.tables.sessions))
+        quoted(&self.tables.bindings())
     }
 
     /// Every namespace of the bindings, by steps through the key's index; none without the table.
@@ -89,6 +91,38 @@ impl SqliteRuns {
             found.push(next);
         }
         found
+    }
+
+    /// What `session` is bound to; SQLite keeps no times with zones, so nobody holds it by its
+    /// columns alone.
+    pub(super) fn blocking_binding(&self, session: &str) -> Result<Option<Binding>> {
+        self.with(|connection, _| {
+            let sql = format!(
+                "SELECT record, agent_id, run_id FROM {} WHERE namespace = ?1 AND session_id = ?2",
+                self.bindings_table()
+            );
+            let found = self
+                .namespaces(connection)
+                .into_iter()
+                .find_map(|namespace| {
+                    let mut statement = connection.prepare_cached(&sql).ok()?;
+                    let row = |row: &rusqlite::Row<'_>| {
+                        Ok((
+                            data(row.get_ref(0)?),
+                            text(row.get_ref(1)?),
+                            text(row.get_ref(2)?),
+                        ))
+                    };
+                    let found = statement.query_row([namespace.as_str(), session], row);
+                    found.optional().ok().flatten()
+                });
+            Ok(found.and_then(|(record, agent_id, run_id)| match record {
+                RunData::Value(record) => {
+                    Some(Binding::of(&record, run_id, None).of_agent(agent_id))
+                }
+                RunData::Unreadable(_) => None,
+            }))
+        })
     }
 
     fn kept(&self, connection: &Connection, namespace: &str, session: &str) -> Option<Kept> {

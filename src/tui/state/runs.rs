@@ -280,7 +280,7 @@ impl RunsPane {
             self.rows.clear();
             self.kept = None;
         }
-        self.next = page.next;
+        self.next = page.next.take();
         self.notices = std::mem::take(&mut page.notices);
         self.paged = false;
         self.read_for = None;
@@ -297,7 +297,7 @@ impl RunsPane {
     pub fn append(&mut self, mut page: RunPage) {
         self.keep_place();
         self.stay_above_the_end();
-        self.next = page.next;
+        self.next = page.next.take();
         self.paged = true;
         self.learn(&mut page);
         let mut known = ids(&self.runs);
@@ -339,7 +339,7 @@ impl RunsPane {
         if on {
             self.stay_above_the_end();
         }
-        self.search.state = page.next.map_or(Searched::Ended, Searched::More);
+        self.search.state = page.next.take().map_or(Searched::Ended, Searched::More);
         self.learn(&mut page);
         if !on {
             self.search.found.clear();

@@ -56,11 +56,11 @@ fn reads_on_at_the_end_of_the_list() {
         .collect();
     let next = Some(Cursor {
         created_at: 0,
-        row: 7,
+        row: "7".into(),
     });
     let page = RunPage {
         runs: many,
-        next,
+        next: next.clone(),
         ..RunPage::default()
     };
     app.answer(Slot::Page, Answer::Page(PageUse::Replace, Ok(page)));

@@ -10,7 +10,7 @@ use crate::tui::state::{Failure, Item};
 fn page(runs: Vec<RunRow>, next: bool) -> RunPage {
     let next = next.then_some(Cursor {
         created_at: 1,
-        row: 1,
+        row: "1".into(),
     });
     RunPage {
         runs,

@@ -13,7 +13,7 @@ use crate::tui::theme::Tone;
 pub(super) fn reload(state: &mut State, out: &mut Vec<Effect>, how: PageUse) {
     state.runs.more_failure = None;
     let after = match how {
-        PageUse::Append => state.runs.next,
+        PageUse::Append => state.runs.next.clone(),
         _ => None,
     };
     if how == PageUse::Replace {
@@ -48,7 +48,7 @@ pub(super) fn read_on(state: &mut State, out: &mut Vec<Effect>) {
         }
         return;
     }
-    match state.runs.search.state {
+    match state.runs.search.state.clone() {
         Searched::More(after) => {
             let filter = state.runs.search_filter();
             let (after, how) = (Some(after), PageUse::FoundMore);

@@ -1,0 +1,55 @@
+//! A private copy of an object whose store is far away: hashed on its way, and a hold on it exists
+//! only when size and digest were right.
+
+use std::io::{Read, Write};
+
+use sha2::{Digest, Sha256};
+
+use super::{Lease, StoredObject, blocking, hex};
+use crate::error::{Error, ErrorKind, Result, fail, of_read};
+use crate::progress::{Stage, Watch};
+
+const PIECE: usize = 256 * 1024;
+
+/// Copies `object` into a file without a name and verifies it.
+///
+/// # Errors
+/// [`ErrorKind::SizeMismatch`], [`ErrorKind::ChecksumMismatch`]; what the store answers; when the
+/// copy cannot be written.
+pub(crate) async fn leased(object: StoredObject, watch: &Watch) -> Result<Lease> {
+    let watch = watch.clone();
+    blocking(move || copy(object, &watch)).await
+}
+
+fn copy(object: StoredObject, watch: &Watch) -> Result<Lease> {
+    let failed = |error| Error::io("write in", &std::env::temp_dir(), error);
+    let StoredObject {
+        reference,
+        mut bytes,
+    } = object;
+    let mut file = tempfile::tempfile().map_err(failed)?;
+    let (mut digest, mut size) = (Sha256::new(), 0_u64);
+    let mut piece = vec![0; PIECE];
+    loop {
+        watch.check()?;
+        let count = bytes.read(&mut piece).map_err(of_read)?;
+        if count == 0 {
+            break;
+        }
+        size += count as u64;
+        if size > reference.size() {
+            return fail(ErrorKind::SizeMismatch, "Checkpoint size mismatch");
+        }
+        digest.update(&piece[..count]);
+        file.write_all(&piece[..count]).map_err(failed)?;
+        watch.at(Stage::Digest, size, reference.size());
+    }
+    if size != reference.size() {
+        return fail(ErrorKind::SizeMismatch, "Checkpoint size mismatch");
+    }
+    if hex(&digest.finalize()) != reference.sha256() {
+        return fail(ErrorKind::ChecksumMismatch, "Checkpoint checksum mismatch");
+    }
+    watch.passed(Stage::Digest, size);
+    Ok(Lease::new(reference, file))
+}
