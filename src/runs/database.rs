@@ -42,9 +42,7 @@ impl Tables {
         }
         let digest = hex(&Sha256::digest(self.sessions.as_bytes()));
         let digest = format!("_{}", &digest[..8]);
-        let mut end = LONGEST
-            - SUFFIX.len()
-            - digest.len();
+        let mut end = LONGEST - SUFFIX.len() - digest.len();
         while !self.sessions.is_char_boundary(end) {
             end -= 1;
         }
