@@ -18,13 +18,16 @@ import tempfile
 import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import check_capture
 import check_gate
 import check_hostile
+import check_production
 import check_restore
 import check_review
+from production import places
 from suite import Check, Disagreement, Suite
 from support import remove
 from world import build
@@ -37,6 +40,7 @@ SECTIONS = {
     "patch": check_review.patches,
     "capture": check_capture.checks,
     "planted": check_review.planted,
+    "production": check_production.checks,
 }
 
 
@@ -51,11 +55,16 @@ def outcome(check: Check) -> str | None:
     return None
 
 
+def wanted(section: str, only: str) -> bool:
+    """Whether names of the section can begin with ``only``."""
+    return f"{section}/".startswith(only) or only.startswith(f"{section}/")
+
+
 def run_checks(suite: Suite, only: str) -> tuple[int, int]:
     total = failed = 0
     with ThreadPoolExecutor(4) as pool:
         for section, checks in SECTIONS.items():
-            if not f"{section}/".startswith(only) and not only.startswith(f"{section}/"):
+            if not wanted(section, only):
                 continue
             begun = time.monotonic()
             chosen = [check for check in checks(suite) if check[0].startswith(only)]
@@ -86,8 +95,11 @@ def main() -> int:
         world = build(work / "world")
         counts = f"{len(world.runs)} runs, {len(world.checkpoints)} checkpoints"
         print(f"world: {counts}, {time.monotonic() - begun:.1f} s", flush=True)
-        passed, failed = run_checks(Suite(options.afterrun.resolve(), world, work), options.only)
-        world.db.db_engine.dispose()
+        with ExitStack() as stack:
+            stack.callback(world.db.db_engine.dispose)
+            production = stack.enter_context(places(world)) if wanted("production", options.only) else []
+            suite = Suite(options.afterrun.resolve(), world, work, production)
+            passed, failed = run_checks(suite, options.only)
     finally:
         if options.work is None:
             remove(work)

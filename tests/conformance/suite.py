@@ -7,13 +7,14 @@ import os
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from expect import Comparisons, Verdict, plain
+from production import Place
 from support import Entry, difference, remove, tree
 from world import World
 
@@ -81,8 +82,8 @@ class Answer:
 
 
 class Suite:
-    def __init__(self, afterrun: Path, world: World, work: Path) -> None:
-        self.afterrun, self.world, self.work = afterrun, world, work
+    def __init__(self, afterrun: Path, world: World, work: Path, places: Sequence[Place] = ()) -> None:
+        self.afterrun, self.world, self.work, self.places = afterrun, world, work, places
         self.private = work / "tmp"  # where afterrun keeps its temporary files
         self.scratches = work / "scratch"
         for path in (self.private, self.scratches):
@@ -91,11 +92,18 @@ class Suite:
         # None of this machine's configuration, and no variable that afterrun reads.
         self.environment = {"PATH": os.environ["PATH"], "HOME": str(work / "home"), "TMPDIR": str(self.private)}
 
-    def run(self, command: str, *options: Any, positional: Collection[Any] = ()) -> Answer:
+    def run(
+        self,
+        command: str,
+        *options: Any,
+        positional: Collection[Any] = (),
+        variables: Mapping[str, str] = {},
+    ) -> Answer:
         """``afterrun COMMAND OPTIONS --json -- POSITIONAL``."""
         line = [os.fsencode(part) for part in (self.afterrun, command, *options, "--json", "--", *positional)]
         shown = " ".join(shlex.quote(os.fsdecode(part)) for part in line[1:])
-        done = subprocess.run(line, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+        environment = {**self.environment, **variables}
+        done = subprocess.run(line, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
         return Answer(shown if len(shown) < 300 else shown[:300] + " …", done.returncode, done.stdout, done.stderr)
 
     def on_world(self, command: str, *positional: Any, options: Collection[Any] = ()) -> Answer:
