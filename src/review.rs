@@ -12,6 +12,7 @@ mod change;
 mod checkout;
 mod commit;
 mod compare;
+mod confinement;
 mod diff;
 mod id;
 mod ignore;
@@ -30,6 +31,7 @@ mod tree;
 mod whole;
 mod worker;
 
+pub use confinement::{Confinement, Escape, Held};
 pub use model::{
     Base, BaseChoice, Commit, CommitDiff, Diff, FileChange, FilePatch, Hunk, Line, LineKind,
     Notice, Parent, PatchOptions, Stash, Status,

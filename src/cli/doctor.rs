@@ -66,9 +66,7 @@ pub(super) async fn doctor(context: &Context) -> Result<ExitCode> {
     });
     checks.push(Check {
         name: "review worker",
-        answer: crate::review::check_worker().map(|()| {
-            "starts and answers; capped in time and memory, but not yet confined by Landlock".into()
-        }),
+        answer: review_worker(),
     });
     let output = context.output();
     if output.json {
@@ -113,4 +111,24 @@ pub(super) async fn doctor(context: &Context) -> Result<ExitCode> {
             kind
         })
     }))
+}
+
+/// Whether the review worker answers, and what it can do that it must not.
+fn review_worker() -> Result<String> {
+    let (confinement, escapes) = crate::review::check_worker()?;
+    let could: Vec<String> = escapes.iter().map(ToString::to_string).collect();
+    let could = could.join(", ");
+    match confinement.missing() {
+        None if escapes.is_empty() => Ok(
+            "starts and answers; confined by Landlock, seccomp and limits: tried from inside, it could not \
+             open a file or a socket, or start a program"
+                .into(),
+        ),
+        None => Err(Error::new(
+            ErrorKind::UnsafeContent,
+            format!("The review worker says it is confined, but could {could}"),
+        )),
+        Some(missing) if escapes.is_empty() => Ok(format!("starts and answers; {missing}")),
+        Some(missing) => Ok(format!("starts and answers; {missing}: it could {could}")),
+    }
 }

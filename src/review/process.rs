@@ -11,6 +11,7 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::confinement::{Confinement, Escape};
 use super::protocol::{Failure, Request, Response, receive, send};
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::progress::Watch;
@@ -42,13 +43,23 @@ pub fn use_worker(executable: impl Into<PathBuf>) {
     let _ = EXECUTABLE.set(executable.into());
 }
 
-/// Starts a worker on an empty repository and lets it answer.
+/// Starts a worker on an empty repository and lets it try what it must not be able to do: open a
+/// file outside, write one, connect, execute.
 ///
 /// # Errors
 /// Why none can be started.
-pub fn check_worker() -> Result<()> {
+pub fn check_worker() -> Result<(Confinement, Vec<Escape>)> {
     let objects = super::objects::PrivateObjects::new()?;
-    Worker::start(objects.path()).map(drop)
+    let mut worker = Worker::start(objects.path())?;
+    // Its own executable can be read by whoever started it.
+    let outside = EXECUTABLE.get().map(|path| path.as_os_str().as_bytes());
+    worker.send(&Request::Probe {
+        outside: outside.unwrap_or_default().to_vec(),
+    })?;
+    match worker.receive()? {
+        Response::Escapes(escapes) => Ok((worker.confinement, escapes)),
+        other => Err(unexpected(&other)),
+    }
 }
 
 /// A running worker.
@@ -56,6 +67,7 @@ pub(crate) struct Worker {
     input: BufWriter<ChildStdin>,
     output: BufReader<ChildStdout>,
     guard: Arc<Guard>,
+    confinement: Confinement,
 }
 
 /// What the watching thread shares with the calls.
@@ -102,15 +114,24 @@ impl Worker {
             input: BufWriter::new(input),
             output: BufReader::new(output),
             guard,
+            confinement: Confinement::default(),
         };
         worker.send(&Request::Open {
             folder: folder.as_os_str().as_bytes().to_vec(),
         })?;
         worker.allow(Duration::from_secs(10), &Watch::default());
         match worker.receive()? {
-            Response::Done => Ok(worker),
+            Response::Opened(confinement) => {
+                worker.confinement = confinement;
+                Ok(worker)
+            }
             other => Err(unexpected(&other)),
         }
+    }
+
+    /// What the kernel holds it to, by its own word.
+    pub(crate) fn confinement(&self) -> Confinement {
+        self.confinement
     }
 
     /// Gives what follows this much time, and lets `watch` cancel it; the worker does not survive

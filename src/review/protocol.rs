@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+use super::confinement::{Confinement, Escape};
 use super::id::Id;
 use super::model::{Commit, FilePatch, PatchOptions};
 use crate::error::{Error, ErrorKind, Result};
@@ -23,8 +24,10 @@ pub(crate) const MAX_TREE_ENTRIES: usize = 300_000;
 /// What the parent asks.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
-    /// Open the private repository in this folder.
+    /// Open the private repository in this folder, and give up everything else.
     Open { folder: Vec<u8> },
+    /// Try what the worker must not be able to do, with this file that its parent can read.
+    Probe { outside: Vec<u8> },
     /// List the tree of a commit.
     Tree { commit: Id },
     /// List commits reachable from one but not from the other, newest first.
@@ -66,6 +69,10 @@ pub(crate) enum ObjectKind {
 pub(crate) enum Response {
     /// Done, or the end of a list.
     Done,
+    /// Open; what the kernel holds the worker to.
+    Opened(Confinement),
+    /// What it could do though it must not.
+    Escapes(Vec<Escape>),
     /// It did not work.
     Failed { why: Failure, message: String },
     /// Entries of a tree: path, canonical mode, id.

@@ -16,6 +16,9 @@ use crate::progress::Watch;
 /// What one file's patch may take, and twice that to compare once more before it.
 pub(crate) const PATCH_TIME: Duration = Duration::from_secs(15);
 
+/// The tag of the notice that the worker is held to less than it should be.
+const SANDBOX: &str = "sandbox";
+
 /// The worker and what it holds; both start on first need.
 #[derive(Default)]
 pub(crate) struct Session {
@@ -65,7 +68,13 @@ impl Session {
             let objects = self.objects(checkout, notices, watch)?;
             objects.forget_sent();
             let folder = objects.path().to_path_buf();
-            self.worker = Some(Worker::start(&folder)?);
+            let worker = Worker::start(&folder)?;
+            let said = notices.iter().any(|notice| notice.tag == SANDBOX);
+            if let Some(missing) = worker.confinement().missing().filter(|_| !said) {
+                let message = format!("the review worker is not fully confined: {missing}");
+                notices.push(Notice::new(SANDBOX, message));
+            }
+            self.worker = Some(worker);
         }
         match (&mut self.worker, &mut self.objects) {
             (Some(worker), Some(objects)) => {

@@ -4,6 +4,8 @@
 mod commit;
 mod compared;
 mod folder;
+mod probe;
+mod sandbox;
 mod walk;
 
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -12,6 +14,7 @@ use std::os::unix::ffi::OsStringExt;
 use git2::{ObjectType, Oid, Repository};
 use rustix::process::{Resource, Rlimit};
 
+use super::confinement::Confinement;
 use super::protocol::{Failure, ObjectKind, Request, Response, receive, send};
 use compared::{Compared, compare};
 use walk::{has_crlf, log, tree};
@@ -51,26 +54,28 @@ fn failed<T>(why: Failure, message: impl Into<String>) -> Answer<T> {
 
 /// Serves requests until the input ends.
 pub(super) fn serve() {
-    confine();
+    let limits = limit();
     let input = BufReader::new(std::io::stdin().lock());
     let output = BufWriter::new(std::io::stdout().lock());
-    let _ = requests(input, output);
+    let _ = requests(input, output, limits);
 }
 
-/// Gives up what the worker does not need before a byte of the agent's is read.
-fn confine() {
+/// Takes limits before a byte of the agent's is read; answers whether all of them hold.
+fn limit() -> bool {
     let limit = |resource, value| {
         let limit = Rlimit {
             current: Some(value),
             maximum: Some(value),
         };
-        let _ = rustix::process::setrlimit(resource, limit);
+        rustix::process::setrlimit(resource, limit).is_ok()
     };
-    limit(Resource::As, MAX_MEMORY);
-    limit(Resource::Cpu, MAX_CPU_SECONDS);
-    limit(Resource::Fsize, 0);
-    limit(Resource::Core, 0);
-    limit(Resource::Nofile, 128);
+    let held = [
+        limit(Resource::As, MAX_MEMORY),
+        limit(Resource::Cpu, MAX_CPU_SECONDS),
+        limit(Resource::Fsize, 0),
+        limit(Resource::Core, 0),
+        limit(Resource::Nofile, 128),
+    ];
     #[cfg(target_os = "linux")]
     {
         // Should the parent die without a word, so do we.
@@ -80,6 +85,7 @@ fn confine() {
     git2::opts::strict_hash_verification(true);
     git2::opts::strict_object_creation(false);
     quiet_libgit2();
+    held.iter().all(|held| *held)
 }
 
 /// libgit2's process-wide settings: no configuration of the system or the user, small windows.
@@ -98,11 +104,15 @@ fn quiet_libgit2() {
     }
 }
 
-fn requests(mut input: impl Read, mut output: impl Write) -> Answer {
+fn requests(mut input: impl Read, mut output: impl Write, limits: bool) -> Answer {
     let Ok(Some(Request::Open { folder })) = receive(&mut input) else {
         return Err(Stop::Gone);
     };
     let path = std::path::PathBuf::from(std::ffi::OsString::from_vec(folder));
+    let confinement = Confinement {
+        limits,
+        ..sandbox::confine(&path)
+    };
     let repository = match Repository::open_bare(path) {
         Ok(repository) => repository,
         Err(error) => {
@@ -113,7 +123,7 @@ fn requests(mut input: impl Read, mut output: impl Write) -> Answer {
     let odb = repository.odb()?;
     // What is written goes to memory, before any file.
     let _memory = odb.add_new_mempack_backend(1000)?;
-    send(&mut output, &Response::Done)?;
+    send(&mut output, &Response::Opened(confinement))?;
     let mut contents: Vec<Oid> = Vec::new();
     let mut compared: Option<Compared<'_>> = None;
     loop {
@@ -123,6 +133,10 @@ fn requests(mut input: impl Read, mut output: impl Write) -> Answer {
         };
         let answer = match request {
             Request::Open { .. } => failed(Failure::Protocol, "already open"),
+            Request::Probe { outside } => Ok(send(
+                &mut output,
+                &Response::Escapes(probe::escapes(outside)),
+            )?),
             Request::Tree { commit } => tree(&odb, commit, &mut output),
             Request::Log { from, hide, limit } => log(&repository, from, hide, limit, &mut output),
             Request::Commit { commit } => commit::commit(&repository, &odb, commit, &mut output),
