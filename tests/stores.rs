@@ -180,7 +180,7 @@ const RULES: &[(&str, Rule)] = &[
 ];
 
 fn what_is_put_is_there(subject: &Subject) {
-    for length in [1, 999, 65_536, LARGE] {
+    for length in [1, 999, 65_536, 1_500_000, LARGE] {
         let bytes = bytes(length as u64, length);
         let reference = subject.put(&bytes);
         subject.verify(&reference).expect("verified");

@@ -1,7 +1,7 @@
 //! An object's bytes out of its chunk rows, a slice at a time.
 //!
-//! A chunk may be a GiB, and a row comes whole or not at all; so what is asked for is never a chunk,
-//! but a piece of one whose length is known beforehand.
+//! A chunk may be a GiB, or a byte, and a row comes whole or not at all; so what is asked for is a
+//! piece of a chunk, or a few of them together, whose length is known beforehand.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::error::{ErrorKind, Result, fail};
 use crate::postgres::{Transaction, Value};
 
 /// Chunks whose lengths are asked for at once.
-const PLANNED: i64 = 256;
+const PLANNED: i64 = 1024;
 /// Slices asked for before the first of them is there: the way to the server and back costs nothing
 /// then.
 const AHEAD: usize = 3;
@@ -146,21 +146,25 @@ impl Download<'_> {
         }
     }
 
-    async fn slice(&self, slice: Chunk) -> Result<Bytes> {
+    async fn slice(&self, slice: Slice) -> Result<Bytes> {
         // A chunk is a GiB at most, so its positions fit.
         let (Ok(from), Ok(length)) = (i32::try_from(slice.from + 1), i32::try_from(slice.length))
         else {
             return fail(ErrorKind::SizeMismatch, "Checkpoint size mismatch");
         };
+        let tables = &self.store.tables;
+        let (sql, second) = match slice.first == slice.last {
+            true => (&tables.part, from),
+            false => (&tables.several, slice.last),
+        };
         let sha256 = self.reference.sha256();
         let values: [Value<'_>; 4] = [
             (&sha256, Type::TEXT),
-            (&slice.seq, Type::INT4),
-            (&from, Type::INT4),
+            (&slice.first, Type::INT4),
+            (&second, Type::INT4),
             (&length, Type::INT4),
         ];
-        let answer = self.transaction.row(&self.store.tables.slice, &values);
-        let bytes = match answer.await? {
+        let bytes = match self.transaction.row(sql, &values).await? {
             Some(row) => column::<Vec<u8>>(&row, 0)?.unwrap_or_default(),
             None => Vec::new(),
         };
@@ -172,16 +176,39 @@ impl Download<'_> {
     }
 }
 
-/// The next piece of `chunks`, of `most` bytes at most.
-fn cut(chunks: &mut VecDeque<Chunk>, most: u64) -> Option<Chunk> {
+/// `length` bytes of chunk `first`, after `from` others; or all of the chunks from `first` to `last`.
+#[derive(Debug, PartialEq, Eq)]
+struct Slice {
+    first: i32,
+    last: i32,
+    from: u64,
+    length: u64,
+}
+
+/// The next bytes of `chunks`, `most` at most: whole chunks as long as they fit, else a part of one.
+fn cut(chunks: &mut VecDeque<Chunk>, most: u64) -> Option<Slice> {
     while chunks.front().is_some_and(|chunk| chunk.length == 0) {
         chunks.pop_front();
     }
     let chunk = chunks.front_mut()?;
-    let length = chunk.length.min(most);
-    let slice = Chunk { length, ..*chunk };
-    chunk.from += length;
-    chunk.length -= length;
+    let mut slice = Slice {
+        first: chunk.seq,
+        last: chunk.seq,
+        from: chunk.from,
+        length: chunk.length.min(most),
+    };
+    chunk.from += slice.length;
+    chunk.length -= slice.length;
+    while slice.from == 0
+        && let Some(next) = chunks.get(1)
+        && chunks[0].length == 0
+        && slice.length + next.length <= most
+    {
+        slice.last = next.seq;
+        slice.length += next.length;
+        chunks.pop_front();
+        chunks[0].length = 0;
+    }
     Some(slice)
 }
 
@@ -208,23 +235,29 @@ impl Pace {
 mod tests {
     use super::*;
 
-    #[test]
-    fn slices_are_every_byte_once_and_never_long() {
-        let lengths = [0, 5, 10, 0, 0, 25, 1, 0];
+    fn cuts(lengths: &[u64], most: u64) -> Vec<(i32, i32, u64, u64)> {
         let mut chunks: VecDeque<Chunk> = (0..)
             .zip(lengths)
             .map(|(seq, length)| Chunk {
                 seq,
                 from: 0,
-                length,
+                length: *length,
             })
             .collect();
-        let mut taken = Vec::new();
-        while let Some(slice) = cut(&mut chunks, 10) {
-            taken.push((slice.seq, slice.from, slice.length));
-        }
-        let expected = [(1, 0, 5), (2, 0, 10), (5, 0, 10), (5, 10, 10), (5, 20, 5)];
-        assert_eq!(taken, [&expected[..], &[(6, 0, 1)]].concat());
+        let slices = std::iter::from_fn(|| cut(&mut chunks, most));
+        slices
+            .map(|slice| (slice.first, slice.last, slice.from, slice.length))
+            .collect()
+    }
+
+    #[test]
+    fn slices_are_every_byte_once_and_never_long() {
+        let large = [(0, 0, 0, 10), (0, 0, 10, 10), (0, 0, 20, 5), (1, 1, 0, 3)];
+        assert_eq!(cuts(&[25, 3], 10), large);
+        let small = [(1, 4, 0, 10), (5, 7, 0, 9), (8, 9, 0, 8)];
+        assert_eq!(cuts(&[0, 2, 3, 0, 5, 4, 4, 1, 8, 0], 10), small);
+        assert_eq!(cuts(&[0, 0], 10), []);
+        assert_eq!(cuts(&[10, 0, 10], 10), [(0, 1, 0, 10), (2, 2, 0, 10)]);
     }
 
     #[test]

@@ -20,7 +20,12 @@ pub(super) fn of_store(error: Error, tables: &Tables) -> Error {
             .source(error)
         }
         Some(state)
-            if *state == SqlState::UNDEFINED_COLUMN || *state == SqlState::DATATYPE_MISMATCH =>
+            if [
+                SqlState::UNDEFINED_COLUMN,
+                SqlState::UNDEFINED_FUNCTION,
+                SqlState::DATATYPE_MISMATCH,
+            ]
+            .contains(state) =>
         {
             Error::new(
                 ErrorKind::Store,
@@ -33,6 +38,7 @@ pub(super) fn of_store(error: Error, tables: &Tables) -> Error {
                 "reading checkpoints needs USAGE on their schema and SELECT on {objects} and {chunks}"
             ))
         }
+        Some(state) if *state == SqlState::QUERY_CANCELED => error.of_kind(ErrorKind::Timeout),
         _ => in_store(error),
     }
 }

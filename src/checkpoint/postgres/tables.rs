@@ -22,7 +22,9 @@ pub(super) struct Tables {
     /// Which chunks of `$1` there are from number `$2` on, `$3` at most, and how long each is.
     pub plan: String,
     /// Of `$1`, chunk `$2`: `$4` bytes from position `$3`, counted from 1.
-    pub slice: String,
+    pub part: String,
+    /// Of `$1`, chunks `$2` to `$3` one after another, `$4` bytes at most.
+    pub several: String,
     /// A header of `$1` with size `$2`, made at `$3`; no row when there is one already.
     pub claim: String,
     /// Of `$1`, chunk `$2` with the bytes `$3`.
@@ -45,9 +47,13 @@ impl Tables {
                 "SELECT seq::int8, pg_catalog.octet_length(data)::int8 FROM {chunks} \
                  WHERE sha256 = $1 AND seq >= $2 ORDER BY seq LIMIT $3"
             ),
-            slice: format!(
+            part: format!(
                 "SELECT pg_catalog.substr(data, $3, $4) FROM {chunks} \
                  WHERE sha256 = $1 AND seq = $2 LIMIT 1"
+            ),
+            several: format!(
+                "SELECT pg_catalog.substr(pg_catalog.string_agg(data, ''::bytea ORDER BY seq), 1, $4) \
+                 FROM {chunks} WHERE sha256 = $1 AND seq BETWEEN $2 AND $3"
             ),
             claim: format!(
                 "INSERT INTO {objects} (sha256, size, created_at) VALUES ($1, $2, $3) \
@@ -205,7 +211,7 @@ mod tests {
         );
         assert!(
             tables
-                .slice
+                .part
                 .contains(r#"FROM "a""b"."x""; DROP TABLE y; --_chunks" WHERE"#)
         );
     }
