@@ -3,6 +3,7 @@
 mod copy;
 mod file;
 mod lease;
+mod postgres;
 mod pump;
 mod reference;
 mod store;
@@ -10,7 +11,8 @@ mod store;
 pub use file::{DEFAULT_CHECKPOINTS, FileCheckpointStore};
 pub(crate) use file::{hex, open_regular};
 pub use lease::Lease;
+pub use postgres::PostgresCheckpointStore;
 pub(crate) use reference::is_digest;
 pub use reference::{CheckpointLimits, CheckpointRef};
-pub(crate) use store::blocking;
 pub use store::{CheckpointStore, SharedStore, StoredObject};
+pub(crate) use store::{block_on, blocking};

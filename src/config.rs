@@ -3,11 +3,11 @@
 
 pub mod file;
 mod keys;
+mod store;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::checkpoint::{FileCheckpointStore, SharedStore};
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::runs::{Runs, RunsDatabase, SqliteRuns, Tables};
 use crate::text::visible;
@@ -17,7 +17,8 @@ use crate::text::visible;
 pub struct Settings {
     /// A SQLite path or URL.
     pub database: Option<String>,
-    /// A directory or `file://` URL.
+    /// A directory or `file://` URL; `postgres` for the database's own tables, or a PostgreSQL URL
+    /// with `schema` and `table` among its parameters.
     pub store: Option<String>,
     /// The tables' names.
     pub tables: Tables,
@@ -66,38 +67,6 @@ impl Settings {
             visible(&self.tables.runs)
         );
         Ok(database)
-    }
-
-    /// Opens the store that is named.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`] when none is; what the store answers.
-    pub fn open_store(&self) -> Result<SharedStore> {
-        let store = FileCheckpointStore::open(self.store_path()?)?;
-        tracing::info!("the store {} is open, a directory", self.store_label());
-        Ok(Arc::new(store))
-    }
-
-    /// The directory that is named as the store.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`] when none is, [`ErrorKind::Unsupported`] for other stores.
-    pub fn store_path(&self) -> Result<PathBuf> {
-        let Some(url) = self.store.as_deref().filter(|url| !url.is_empty()) else {
-            return Err(Error::new(ErrorKind::Usage, "No checkpoint store is named")
-                .hint("name a directory with --store DIR or AFTERRUN_STORE"));
-        };
-        if url == "postgres" || is_postgres(url) || url.starts_with("s3://") {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                format!(
-                    "The store {} cannot be read yet: only a directory can",
-                    masked(url)
-                ),
-            )
-            .hint("name a directory with --store DIR"));
-        }
-        Ok(PathBuf::from(url.strip_prefix("file://").unwrap_or(url)))
     }
 
     /// The database for titles, its password masked.

@@ -129,6 +129,13 @@ impl Error {
         self
     }
 
+    /// The same failure, of another kind: where it happened says more than what it is.
+    #[must_use]
+    pub(crate) fn of_kind(mut self, kind: ErrorKind) -> Self {
+        self.kind = kind;
+        self
+    }
+
     /// What kind of failure this is.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

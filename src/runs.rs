@@ -14,6 +14,7 @@ mod retention;
 mod since;
 mod sqlite;
 
+pub(crate) use crate::checkpoint::block_on;
 pub use binding::Binding;
 pub use database::{RunsDatabase, Tables};
 pub use gate::{Opening, gate};
@@ -22,7 +23,6 @@ pub use model::{
     SessionInfo,
 };
 pub use named::{Named, SHORTEST_PREFIX};
-pub(crate) use open::block_on;
 pub use open::{OpenedRun, Runs};
 pub use retention::{DEFAULT_RETAINED, Retention};
 #[cfg(feature = "app")]

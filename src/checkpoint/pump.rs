@@ -14,8 +14,8 @@ use crate::progress::Watch;
 
 /// Pieces on their way; with pieces of a MiB, that many MiB.
 const QUEUE: usize = 4;
-/// A store that sends nothing for so long has stalled.
-const STALLED: Duration = Duration::from_secs(30);
+/// A store that sends nothing for so long has stalled, unless it is told otherwise.
+pub(crate) const STALLED: Duration = Duration::from_secs(30);
 
 /// Where a store puts the pieces of an object, from the first.
 #[derive(Debug)]
@@ -63,18 +63,21 @@ where
     }
 }
 
-/// Waits for `step` of a download, which has stalled when it takes too long.
+/// Waits for `step` of a download, which has stalled when it takes longer than `limit`.
 ///
 /// # Errors
 /// [`ErrorKind::Timeout`], and what `step` answers.
-pub(crate) async fn unless_stalled<T>(step: impl Future<Output = Result<T>>) -> Result<T> {
-    match tokio::time::timeout(STALLED, step).await {
+pub(crate) async fn unless_stalled_for<T>(
+    limit: Duration,
+    step: impl Future<Output = Result<T>>,
+) -> Result<T> {
+    match tokio::time::timeout(limit, step).await {
         Ok(answer) => answer,
         Err(_) => Err(Error::new(
             ErrorKind::Timeout,
             format!(
                 "The checkpoint store has sent nothing for {} s",
-                STALLED.as_secs()
+                limit.as_secs()
             ),
         )
         .hint("look at the network between here and the store, then try again")),

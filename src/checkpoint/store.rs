@@ -1,5 +1,6 @@
 //! What every store does, whatever holds its bytes.
 
+use std::future::Future;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -39,7 +40,8 @@ pub trait CheckpointStore: Send + Sync + std::fmt::Debug {
     /// same bytes again verifies what is there.
     async fn put(&self, source: &Path) -> Result<CheckpointRef>;
 
-    /// Checks size and digest of the stored object.
+    /// Checks what the store knows of the object without sending its bytes: a directory reads them
+    /// and compares size and digest, a database and a bucket answer from the object's labels.
     async fn verify(&self, reference: &CheckpointRef, watch: &Watch) -> Result<()>;
 
     /// Verifies the object and returns a hold on exactly the bytes that were verified.
@@ -70,6 +72,17 @@ pub(crate) async fn blocking<T: Send + 'static>(
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
         Err(_) => Err(Error::new(ErrorKind::Cancelled, "Cancelled")),
     }
+}
+
+/// Drives a future on a small runtime of its own.
+pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map(|runtime| runtime.block_on(future))
+        .map_err(|error| {
+            Error::new(ErrorKind::Io, format!("cannot start a runtime: {error}")).source(error)
+        })
 }
 
 /// A store shared between jobs.

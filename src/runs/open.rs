@@ -10,6 +10,7 @@ use super::model::{Previous, RunRow};
 use crate::archive::Archive;
 use crate::checkpoint::{
     CheckpointLimits, CheckpointRef, DEFAULT_CHECKPOINTS, FileCheckpointStore, Lease, SharedStore,
+    block_on,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::{Stage, Watch};
@@ -310,15 +311,4 @@ impl Runs {
 /// Logs the gate's refusal.
 fn told(refusal: &Error) {
     tracing::info!("the gate refuses: {}", visible(&refusal.to_string()));
-}
-
-/// Drives a future on a small runtime of its own.
-pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map(|runtime| runtime.block_on(future))
-        .map_err(|error| {
-            Error::new(ErrorKind::Io, format!("cannot start a runtime: {error}")).source(error)
-        })
 }
