@@ -66,9 +66,13 @@ pub(super) async fn doctor(context: &Context) -> Result<ExitCode> {
     });
     checks.push(Check {
         name: "review worker",
-        answer: crate::review::check_worker().map(|()| {
-            "starts and answers; capped in time and memory, but not yet confined by Landlock".into()
-        }),
+        answer: settings
+            .scratch()
+            .and_then(|scratch| crate::review::check_worker(&scratch))
+            .map(|()| {
+                "starts and answers; capped in time and memory, but not yet confined by Landlock"
+                    .into()
+            }),
     });
     let output = context.output();
     if output.json {

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use super::protocol::{Failure, Request, Response, receive, send};
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::progress::Watch;
+use crate::scratch::Scratch;
 
 /// The argument that turns the executable into a worker.
 const ARGUMENT: &str = "--afterrun-review-worker";
@@ -42,12 +43,12 @@ pub fn use_worker(executable: impl Into<PathBuf>) {
     let _ = EXECUTABLE.set(executable.into());
 }
 
-/// Starts a worker on an empty repository and lets it answer.
+/// Starts a worker on an empty repository in `scratch` and lets it answer.
 ///
 /// # Errors
 /// Why none can be started.
-pub fn check_worker() -> Result<()> {
-    let objects = super::objects::PrivateObjects::new()?;
+pub fn check_worker(scratch: &Scratch) -> Result<()> {
+    let objects = super::objects::PrivateObjects::new(scratch)?;
     Worker::start(objects.path()).map(drop)
 }
 
