@@ -11,6 +11,7 @@ mod global;
 mod interface;
 mod log;
 mod output;
+mod password;
 mod progress;
 mod read;
 mod restore;

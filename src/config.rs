@@ -9,7 +9,7 @@ pub mod layer;
 mod masked;
 mod page;
 
-pub use masked::masked;
+pub use masked::{holds_secret, masked};
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl Settings {
     /// # Errors
     /// [`ErrorKind::Usage`] when no database is named; what database and store answer.
     pub fn open(&self) -> Result<Runs> {
-        let database: Arc<dyn RunsDatabase> = Arc::new(self.open_database()?);
+        let database = self.open_database()?;
         let store = match &self.store {
             Some(_) => Some(self.open_store()?),
             None => None,
@@ -89,7 +89,7 @@ impl Settings {
     ///
     /// # Errors
     /// As [`Settings::open`].
-    pub fn open_database(&self) -> Result<SqliteRuns> {
+    pub fn open_database(&self) -> Result<Arc<dyn RunsDatabase>> {
         let Some(url) = self.database.as_deref().filter(|url| !url.is_empty()) else {
             return Err(
                 Error::new(ErrorKind::Usage, "No database is configured").hint(
@@ -111,7 +111,7 @@ impl Settings {
             visible(&self.tables.sessions),
             visible(&self.tables.runs)
         );
-        Ok(database)
+        Ok(Arc::new(database))
     }
 
     /// Opens the store that is named.

@@ -16,6 +16,7 @@ mod diff;
 mod id;
 mod ignore;
 mod index;
+mod limits;
 mod model;
 mod notices;
 mod objects;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::args::ConfigArgs;
 use super::context::Context;
-use super::output::Style;
+use super::output::{Output, Style};
 use crate::config::file::DEFAULT;
 use crate::config::in_force::InForce;
 use crate::config::key::KEYS;
@@ -15,6 +15,9 @@ use crate::error::Result;
 use crate::text::{visible, visible_path};
 use crate::tui::action::action;
 use crate::tui::keymap::Rebound;
+
+/// The longest value that the sources are lined up behind.
+const LONG: usize = 48;
 
 /// `afterrun config`.
 pub(super) fn config(context: &Context, args: &ConfigArgs) -> Result<()> {
@@ -28,45 +31,71 @@ pub(super) fn config(context: &Context, args: &ConfigArgs) -> Result<()> {
     if output.json {
         return output.document(&document(in_force, place, file.path.is_some(), &profiles));
     }
-    let line = |name: &str, value: &str, source: &str| {
-        output.styled(&[
-            (Style::Strong, &format!("{name:<17} ")),
-            (Style::Plain, value),
-            (Style::Dim, &format!("  {source}")),
-        ])
-    };
-    let shown = match place {
+    let mut rows = heading(in_force, place, file.path.is_some(), &profiles);
+    for entry in &KEYS {
+        let value = in_force.shown(entry.key).unwrap_or_else(|| "-".into());
+        let source = told(in_force.values.source(entry.key), place);
+        rows.push((entry.name.to_owned(), value, source));
+    }
+    for change in &in_force.rebound {
+        let keys = match keys(change) {
+            keys if keys.is_empty() => "no key".into(),
+            keys => keys.join(" "),
+        };
+        rows.push((
+            rebound(change),
+            keys,
+            told(Source::File(change.line), place),
+        ));
+    }
+    print(output, &rows)
+}
+
+/// A name, its value, and where that was said.
+type Row = (String, String, String);
+
+fn heading(in_force: &InForce, place: Option<&Path>, there: bool, profiles: &[&str]) -> Vec<Row> {
+    let file = match place {
         Some(path) => visible_path(path),
         None => "no place: neither XDG_CONFIG_HOME nor HOME is set".into(),
     };
-    let there = if file.path.is_some() { "" } else { "not there" };
-    line("file", &shown, there)?;
+    let missing = if there { "" } else { "not there" };
     let (name, source) = match &in_force.profile {
         Some((name, source)) => (visible(name).into_owned(), told(*source, place)),
-        None => ("none".into(), String::new()),
+        None => ("-".into(), String::new()),
     };
-    line("profile", &name, &source)?;
-    if !profiles.is_empty() {
-        let names: Vec<_> = profiles.iter().map(|name| visible(name)).collect();
-        line("profiles", &names.join(", "), "")?;
-    }
-    for entry in &KEYS {
-        let value = in_force.shown(entry.key);
-        let source = told(in_force.values.source(entry.key), place);
-        line(entry.name, value.as_deref().unwrap_or("-"), &source)?;
-    }
-    for change in &in_force.rebound {
-        let keys = keys(change);
-        let keys = if keys.is_empty() {
-            "no key".into()
+    let names: Vec<_> = profiles.iter().map(|name| visible(name)).collect();
+    let names = if names.is_empty() {
+        "-".into()
+    } else {
+        names.join(", ")
+    };
+    vec![
+        ("file".into(), file, missing.into()),
+        ("profile".into(), name, source),
+        ("profiles".into(), names, String::new()),
+    ]
+}
+
+fn print(output: &Output, rows: &[Row]) -> Result<()> {
+    let width = |text: &str| text.chars().count();
+    let names = rows.iter().map(|(name, ..)| width(name)).max();
+    let values = rows.iter().map(|(_, value, _)| width(value));
+    // One long URL does not push every source off the screen.
+    let values = values.filter(|width| *width <= LONG).max();
+    let (names, values) = (names.unwrap_or(0), values.unwrap_or(0));
+    for (name, value, source) in rows {
+        let gap = if source.is_empty() {
+            0
         } else {
-            keys.join(" ")
+            values.saturating_sub(width(value)) + 2
         };
-        line(
-            &rebound(change),
-            &keys,
-            &told(Source::File(change.line), place),
-        )?;
+        output.styled(&[
+            (Style::Strong, name),
+            (Style::Plain, &" ".repeat(names - width(name) + 2)),
+            (Style::Plain, value),
+            (Style::Dim, &format!("{:gap$}{source}", "")),
+        ])?;
     }
     Ok(())
 }
@@ -79,8 +108,8 @@ fn told(source: Source, place: Option<&Path>) -> String {
             let name = place.and_then(Path::file_name).map(Path::new);
             format!("{}:{line}", name.map(visible_path).unwrap_or_default())
         }
-        Source::Environment(name) => name.into(),
-        Source::Flag(flag) => flag.into(),
+        Source::Environment(name) => format!("env {name}"),
+        Source::Flag(flag) => format!("flag {flag}"),
     }
 }
 

@@ -226,7 +226,7 @@ impl Part {
     pub fn holds_password(&self) -> bool {
         [Key::Db, Key::Store].iter().any(|key| {
             let given = self.layer.get(*key).map(|given| &given.value);
-            matches!(given, Some(Value::Text(url)) if super::masked(url) != visible(url))
+            matches!(given, Some(Value::Text(url)) if super::holds_secret(url))
         })
     }
 }
@@ -264,5 +264,73 @@ impl<'a> Page<'a> {
                 "`default_profile` is text, such as default_profile = \"prod\"",
             )),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines of the default file that hold a key or a section, without their sign.
+    fn uncommented() -> String {
+        let line = |line: &str| match line.strip_prefix('#') {
+            Some(rest) if !rest.is_empty() && !rest.starts_with(' ') => format!("{rest}\n"),
+            _ => "\n".to_owned(),
+        };
+        DEFAULT.lines().map(line).collect()
+    }
+
+    #[test]
+    fn the_default_file_says_what_is_anyway() {
+        let nothing = ConfigFile::parse(DEFAULT, "config.toml").expect("parsed");
+        assert_eq!(nothing.top.layer, Layer::default());
+        assert!(nothing.profiles.is_empty());
+
+        let all = ConfigFile::parse(&uncommented(), "config.toml").expect("parsed");
+        for entry in &KEYS {
+            let said = all.top.layer.get(entry.key);
+            let said = said.unwrap_or_else(|| panic!("{} is not named", entry.name));
+            assert_eq!(said.value, entry.default(), "{}", entry.name);
+        }
+        assert_eq!(all.default_profile, None);
+        assert!(DEFAULT.contains("\n#default_profile"));
+        for change in &all.top.rebound {
+            let keys: Vec<_> = change.keys.iter().map(ToString::to_string).collect();
+            assert_eq!(Keymap::default().keys(change.id), keys);
+        }
+        assert!(!all.top.rebound.is_empty());
+        let prod = all.profile("prod").expect("the example");
+        assert!(prod.part.layer.truth(Key::DurableQueue));
+        assert!(!prod.part.holds_password());
+    }
+
+    #[test]
+    fn a_profile_adds_to_the_keys_of_the_top() {
+        let text = "[keys.runs]\norder = [\"ctrl-o\"]\nstatus-filter = [\"f6\"]\n\
+            [profiles.a.keys.runs]\norder = [\"ctrl-g\"]\n[profiles.b]\n";
+        let file = ConfigFile::parse(text, "config.toml").expect("parsed");
+        let keys = |name: &str, id| {
+            let part = &file.profile(name).expect("there").part;
+            part.keymap.keys(id).to_vec()
+        };
+        use crate::tui::action::Id;
+        assert_eq!(keys("a", Id::Order), ["ctrl-g"]);
+        assert_eq!(keys("a", Id::StatusFilter), ["f6"]);
+        assert_eq!(keys("b", Id::Order), ["ctrl-o"]);
+    }
+
+    #[test]
+    fn others_are_those_who_are_neither_owner_nor_root() {
+        use std::os::unix::fs::PermissionsExt;
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let writers_at = |mode| {
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(file.path(), mode).expect("set");
+            writers(&file.path().metadata().expect("there"))
+        };
+        assert_eq!(writers_at(0o600), None);
+        assert_eq!(writers_at(0o644), None);
+        assert_eq!(writers_at(0o664), None, "a group of one's own");
+        assert_eq!(writers_at(0o602), Some("every user can write it"));
     }
 }

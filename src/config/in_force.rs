@@ -9,7 +9,7 @@ use super::layer::{Layer, Source};
 use super::{Settings, masked};
 use crate::error::{Error, ErrorKind, Result};
 use crate::runs::Tables;
-use crate::text::{human_bytes, visible, visible_path};
+use crate::text::{grouped, visible, visible_path};
 use crate::tui::keymap::{Keymap, Rebound};
 
 /// What options and environment say.
@@ -107,7 +107,7 @@ impl InForce {
             Value::Words(words) => Some(visible(&shell_words::join(words)).into_owned()),
             Value::Truth(truth) => Some(truth.to_string()),
             Value::Bytes(0) => Some("0, no limit".into()),
-            Value::Bytes(bytes) => Some(human_bytes(*bytes)),
+            Value::Bytes(bytes) => Some(in_units(*bytes)),
             Value::Time(time) if time.is_zero() => Some("0, never".into()),
             Value::Time(time) => Some(format!("{} s", time.as_secs_f64())),
         }
@@ -137,6 +137,21 @@ fn find<'f>(file: &'f ConfigFile, name: &str, source: Source) -> Result<&'f supe
             let message = format!("{said}: there is no profile `{}`", visible(name));
             Error::new(ErrorKind::Usage, message).hint(file.meant(name))
         })
+}
+
+/// Bytes as they are written in the file, exactly.
+fn in_units(bytes: u64) -> String {
+    let units = [
+        ("GiB", 1 << 30),
+        ("GB", 1_000_000_000),
+        ("MiB", 1 << 20),
+        ("MB", 1_000_000),
+    ];
+    let fits = units.iter().find(|(_, unit)| bytes.is_multiple_of(*unit));
+    match fits {
+        Some((name, unit)) => format!("{} {name}", bytes / unit),
+        None => format!("{} B", grouped(bytes)),
+    }
 }
 
 /// What others may do to the file, or read in it.

@@ -38,6 +38,12 @@ pub fn masked(url: &str) -> String {
     visible(&shown).into_owned()
 }
 
+/// Whether `url` holds what is not to be shown.
+#[must_use]
+pub fn holds_secret(url: &str) -> bool {
+    masked(url) != visible(url)
+}
+
 /// libpq's `host=db password=secret`, whose values may be quoted.
 fn mask_words(text: &str) -> String {
     let mut shown = String::new();

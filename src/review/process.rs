@@ -43,13 +43,16 @@ pub fn use_worker(executable: impl Into<PathBuf>) {
     let _ = EXECUTABLE.set(executable.into());
 }
 
-/// Starts a worker on an empty repository in `scratch` and lets it answer.
+/// Starts a worker on an empty repository in `scratch`, lets it answer, and says in words which
+/// limits the system holds it to; none where the system does not say.
 ///
 /// # Errors
 /// Why none can be started.
-pub fn check_worker(scratch: &Scratch) -> Result<()> {
+pub fn check_worker(scratch: &Scratch) -> Result<Vec<String>> {
     let objects = super::objects::PrivateObjects::new(scratch)?;
-    Worker::start(objects.path()).map(drop)
+    let worker = Worker::start(objects.path())?;
+    let pid = lock(&worker.guard.child).id();
+    Ok(super::limits::of(pid))
 }
 
 /// A running worker.
