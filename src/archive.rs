@@ -33,6 +33,7 @@ use crate::checkpoint::{
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::json::Json;
 use crate::progress::{Stage, Watch};
+use crate::scratch::Scratch;
 use links::{Graph, MANIFEST, Node, ROOTS};
 
 /// Captures, validates and restores archives under limits (Agno's `CheckpointArchive`).
@@ -69,6 +70,19 @@ impl CheckpointArchive {
     /// # Errors
     /// [`ErrorKind::InvalidArchive`] in Agno's words.
     pub fn blocking_open(&self, source: &Path, watch: &Watch) -> Result<Archive> {
+        self.blocking_open_in(source, &Scratch::default(), watch)
+    }
+
+    /// As [`CheckpointArchive::blocking_open`], with private files in `scratch`.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn blocking_open_in(
+        &self,
+        source: &Path,
+        scratch: &Scratch,
+        watch: &Watch,
+    ) -> Result<Archive> {
         let file = open_regular(source)?;
         let size = file
             .metadata()
@@ -80,7 +94,7 @@ impl CheckpointArchive {
                 "Checkpoint archive exceeds its limit",
             );
         }
-        let intake = intake::take_in(Box::new(file), None, &self.limits, watch)?;
+        let intake = intake::take_in(Box::new(file), None, &self.limits, scratch, watch)?;
         Archive::validated(intake, &self.limits, watch)
     }
 
@@ -166,9 +180,23 @@ impl Archive {
         limits: &CheckpointLimits,
         watch: &Watch,
     ) -> Result<Self> {
+        Self::blocking_read_in(object, limits, &Scratch::default(), watch)
+    }
+
+    /// As [`Archive::blocking_read`], with private files in `scratch`.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn blocking_read_in(
+        object: StoredObject,
+        limits: &CheckpointLimits,
+        scratch: &Scratch,
+        watch: &Watch,
+    ) -> Result<Self> {
         watch.passed(Stage::Object, object.reference.size());
         let begun = Instant::now();
-        let intake = intake::take_in(object.bytes, Some(&object.reference), limits, watch)?;
+        let expected = object.reference.clone();
+        let intake = intake::take_in(object.bytes, Some(&expected), limits, scratch, watch)?;
         tracing::info!(
             "object {}: {} B read, hashed and expanded to {} B in {:?}",
             object.reference.sha256(),
@@ -188,8 +216,21 @@ impl Archive {
         limits: &CheckpointLimits,
         watch: &Watch,
     ) -> Result<Self> {
-        let (limits, watch) = (*limits, watch.clone());
-        blocking(move || Self::blocking_read(object, &limits, &watch)).await
+        Self::read_in(object, limits, &Scratch::default(), watch).await
+    }
+
+    /// Async [`Archive::blocking_read_in`].
+    ///
+    /// # Errors
+    /// The same.
+    pub async fn read_in(
+        object: StoredObject,
+        limits: &CheckpointLimits,
+        scratch: &Scratch,
+        watch: &Watch,
+    ) -> Result<Self> {
+        let (limits, scratch, watch) = (*limits, scratch.clone(), watch.clone());
+        blocking(move || Self::blocking_read_in(object, &limits, &scratch, &watch)).await
     }
 
     /// Opens a lease's bytes; they are hashed once more, so that every byte used was verified.

@@ -2,13 +2,16 @@
 
 mod args;
 mod capture;
+mod config;
 mod context;
 mod diff;
 mod doctor;
 mod exit;
+mod global;
 mod interface;
 mod log;
 mod output;
+mod password;
 mod progress;
 mod read;
 mod restore;
@@ -19,23 +22,24 @@ mod verify;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 
 use crate::error::{Error, ErrorKind, Result};
 use args::{Arguments, Command};
 use context::Context;
+use global::{Refusal, When};
 use output::Output;
 
 /// Parses the arguments, runs the command, and says how it ended.
 pub fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
-        Err(error) => return usage(&error),
+    let (arguments, said) = match Arguments::read() {
+        Ok(read) => read,
+        Err(Refusal::Clap(error)) => return usage(&error),
+        Err(Refusal::Value(error)) => return ended(&plain(), Err(error)),
     };
     log::start(arguments.global.verbose);
     let output = Output::new(arguments.global.json, arguments.global.color);
-    let look = arguments.look.look(arguments.global.color);
-    let context = match Context::new(arguments.global, look, output) {
+    let context = match Context::new(&arguments, said, output) {
         Ok(context) => context,
         Err(failure) => {
             let (error, output) = *failure;
@@ -56,9 +60,13 @@ fn usage(error: &clap::Error) -> ExitCode {
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
+    ended(&plain(), Err(in_one_line(&error.render().to_string())))
+}
+
+/// The output for arguments that could not be read.
+fn plain() -> Output {
     let asked_json = std::env::args_os().any(|argument| argument == "--json");
-    let output = Output::new(asked_json, args::When::Never);
-    ended(&output, Err(in_one_line(&error.render().to_string())))
+    Output::new(asked_json, When::Never)
 }
 
 /// clap's paragraphs as a message and a hint.
@@ -91,9 +99,20 @@ fn ended(output: &Output, answer: Result<ExitCode>) -> ExitCode {
     }
 }
 
+/// Whether a wrong configuration ends `command`: doctor tells of it among the rest.
+fn needs_configuration(command: Option<&Command>) -> bool {
+    match command {
+        Some(Command::Doctor | Command::Completions { .. } | Command::Man) => false,
+        Some(Command::Config(args)) => !args.default,
+        _ => true,
+    }
+}
+
 async fn run(context: &Context, command: Option<Command>) -> Result<ExitCode> {
     let done = |answer: Result<()>| answer.map(|()| ExitCode::SUCCESS);
-    context.check_named_config()?;
+    if needs_configuration(command.as_ref()) {
+        context.configured()?;
+    }
     match command {
         None => done(interface::configured(context).await),
         Some(Command::Demo(args)) => done(interface::demo(context, args).await),
@@ -109,6 +128,7 @@ async fn run(context: &Context, command: Option<Command>) -> Result<ExitCode> {
         Some(Command::Restore(args)) => done(restore::restore(context, &args).await),
         Some(Command::Fetch(args)) => done(restore::fetch(context, &args).await),
         Some(Command::Capture(args)) => done(capture::capture(context, &args).await),
+        Some(Command::Config(args)) => done(config::config(context, &args)),
         Some(Command::Doctor) => doctor::doctor(context).await,
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();

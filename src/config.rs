@@ -1,19 +1,27 @@
-//! What is configured: which database and which store, from flags or environment, and what the
-//! configuration file says.
+//! What is configured: which database and which store, and how they are opened. `config/` puts it
+//! together from the configuration file, the environment and options.
 
 pub mod file;
+pub mod in_force;
+pub mod key;
 mod keys;
+pub mod layer;
+mod masked;
+mod page;
 mod store;
+
+pub use masked::{holds_secret, masked};
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::runs::{Runs, RunsDatabase, SqliteRuns, Tables};
+use crate::scratch::Scratch;
 use crate::text::visible;
 
 /// Names of a database, a store and tables, as given.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Settings {
     /// A SQLite path or URL.
     pub database: Option<String>,
@@ -24,6 +32,27 @@ pub struct Settings {
     pub tables: Tables,
     /// The home directory, for Agno's default store.
     pub home: Option<PathBuf>,
+    /// Whether a durable queue serves the agents.
+    pub durable_queue: bool,
+    /// The folder for private files, else the system's for temporary ones.
+    pub spool: Option<PathBuf>,
+    /// The most bytes in it at a time.
+    pub spool_size: Option<u64>,
+    /// The folder where downloaded objects are kept.
+    pub cache: Option<PathBuf>,
+    /// The most bytes in it.
+    pub cache_size: Option<u64>,
+}
+
+/// Without the passwords that URLs may hold.
+impl std::fmt::Debug for Settings {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Settings")
+            .field("database", &self.database_label())
+            .field("store", &self.store_label())
+            .field("tables", &self.tables)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Settings {
@@ -32,19 +61,36 @@ impl Settings {
     /// # Errors
     /// [`ErrorKind::Usage`] when no database is named; what database and store answer.
     pub fn open(&self) -> Result<Runs> {
-        let database: Arc<dyn RunsDatabase> = Arc::new(self.open_database()?);
+        let database = self.open_database()?;
         let store = match &self.store {
             Some(_) => Some(self.open_store()?),
             None => None,
         };
-        Ok(Runs::new(database, store, self.home.clone()))
+        Ok(Runs::new(database, store, self.home.clone())
+            .with_durable_queue(self.durable_queue)
+            .with_scratch(self.scratch()?))
+    }
+
+    /// Where private files go.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] when the folder that is named is no place for them.
+    pub fn scratch(&self) -> Result<Scratch> {
+        let scratch = match &self.spool {
+            Some(folder) => Scratch::new(folder)?,
+            None => Scratch::default(),
+        };
+        Ok(match self.spool_size {
+            Some(bytes) => scratch.with_limit(bytes),
+            None => scratch,
+        })
     }
 
     /// Opens the database alone.
     ///
     /// # Errors
     /// As [`Settings::open`].
-    pub fn open_database(&self) -> Result<SqliteRuns> {
+    pub fn open_database(&self) -> Result<Arc<dyn RunsDatabase>> {
         let Some(url) = self.database.as_deref().filter(|url| !url.is_empty()) else {
             return Err(
                 Error::new(ErrorKind::Usage, "No database is configured").hint(
@@ -66,7 +112,7 @@ impl Settings {
             visible(&self.tables.sessions),
             visible(&self.tables.runs)
         );
-        Ok(database)
+        Ok(Arc::new(database))
     }
 
     /// The database for titles, its password masked.
@@ -115,69 +161,9 @@ fn sqlite_path(url: &str) -> Result<PathBuf> {
     )
 }
 
-/// `url` with a password in it replaced, and made safe to show.
-#[must_use]
-pub fn masked(url: &str) -> String {
-    let shown = match url.split_once("://") {
-        Some((scheme, rest)) => {
-            let (authority, path) = match rest.find(['/', '?']) {
-                Some(at) => rest.split_at(at),
-                None => (rest, ""),
-            };
-            let authority = match authority.rsplit_once('@') {
-                Some((who, host)) => match who.split_once(':') {
-                    Some((user, _)) => format!("{user}:***@{host}"),
-                    None => format!("{who}@{host}"),
-                },
-                None => authority.to_owned(),
-            };
-            let path = match path.split_once('?') {
-                Some((path, query)) => {
-                    let query: Vec<String> = query
-                        .split('&')
-                        .map(|item| match item.split_once('=') {
-                            Some((key, _)) if is_secret(key) => format!("{key}=***"),
-                            _ => item.to_owned(),
-                        })
-                        .collect();
-                    format!("{path}?{}", query.join("&"))
-                }
-                None => path.to_owned(),
-            };
-            format!("{scheme}://{authority}{path}")
-        }
-        None => url.to_owned(),
-    };
-    visible(&shown).into_owned()
-}
-
-fn is_secret(key: &str) -> bool {
-    let key = key.to_lowercase();
-    ["password", "secret", "token", "sslkey"]
-        .iter()
-        .any(|word| key.contains(word))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn passwords_are_masked() {
-        assert_eq!(
-            masked("postgresql://app:hunter2@db/agno?sslmode=require"),
-            "postgresql://app:***@db/agno?sslmode=require"
-        );
-        assert_eq!(
-            masked("postgresql://app:p@ss:w@db:5432/agno"),
-            "postgresql://app:***@db:5432/agno"
-        );
-        assert_eq!(
-            masked("postgresql://db/agno?user=a&password=b"),
-            "postgresql://db/agno?user=a&password=***"
-        );
-        assert_eq!(masked("/plain/path"), "/plain/path");
-    }
 
     #[test]
     fn sqlite_urls_are_sqlalchemys() {

@@ -84,6 +84,7 @@ mod private;
 pub mod progress;
 pub mod review;
 pub mod runs;
+pub mod scratch;
 pub mod text;
 #[cfg(feature = "app")]
 pub mod tui;

@@ -8,7 +8,8 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use tempfile::TempDir;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::scratch::{Scratch, Share};
 
 /// What every private folder's name begins with.
 const PREFIX: &str = "afterrun-private-";
@@ -16,35 +17,42 @@ const PREFIX: &str = "afterrun-private-";
 const LOCK: &str = "lock";
 const YOUNG: Duration = Duration::from_secs(60);
 
-/// A folder of ours in the system's folder for temporary files.
+/// A folder of ours where private files go.
 #[derive(Debug)]
 pub(crate) struct PrivateFolder {
     folder: TempDir,
+    share: Share,
     _lock: File,
 }
 
 impl PrivateFolder {
     /// A new folder; what killed processes of this user left behind is removed first.
-    pub(crate) fn new() -> Result<Self> {
-        let parent = std::env::temp_dir();
-        sweep(&parent);
-        let failed = |error| Error::io("write in", &parent, error);
+    pub(crate) fn new(scratch: &Scratch) -> Result<Self> {
+        let parent = scratch.folder();
+        sweep(parent);
+        let failed = |error| scratch.failed(error);
         let folder = tempfile::Builder::new()
             .prefix(PREFIX)
             .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700))
-            .tempdir_in(&parent)
+            .tempdir_in(parent)
             .map_err(failed)?;
         let lock = File::create(folder.path().join(LOCK)).map_err(failed)?;
         // A file system without locks leaves the folder unswept, no more.
         let _ = rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive);
         Ok(Self {
             folder,
+            share: scratch.share(),
             _lock: lock,
         })
     }
 
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// Counts what is about to be written in it.
+    pub(crate) fn grow(&mut self, bytes: u64) -> Result<()> {
+        self.share.grow(bytes)
     }
 
     /// Leaves the folder to its user.

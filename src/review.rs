@@ -17,6 +17,7 @@ mod diff;
 mod id;
 mod ignore;
 mod index;
+mod limits;
 mod model;
 mod notices;
 mod objects;
@@ -37,4 +38,4 @@ pub use model::{
     Notice, Parent, PatchOptions, Stash, Status,
 };
 pub use open::Review;
-pub use process::{check_worker, init, use_worker};
+pub use process::{WorkerCheck, check_worker, init, use_worker};

@@ -398,7 +398,17 @@ fn doctor() {
         .collect();
     assert_eq!(
         names,
-        ["database", "store", "private files", "review worker"]
+        [
+            "configuration",
+            "database",
+            "tables",
+            "rights",
+            "store",
+            "object",
+            "terminal",
+            "private files",
+            "review worker"
+        ]
     );
 
     let nothing = place.run(&["doctor"]).exits(2);
@@ -406,8 +416,8 @@ fn doctor() {
     let database = world().database.to_str().expect("UTF-8");
     let wrong = ["doctor", "--db", database, "--store", "nowhere", "--json"];
     let wrong = place.run(&wrong).exits(1).json();
-    assert_eq!(wrong["checks"][0]["ok"], true);
-    assert_eq!(wrong["checks"][1]["kind"], "store");
+    assert_eq!(wrong["checks"][1]["ok"], true);
+    assert_eq!(wrong["checks"][4]["kind"], "store");
 }
 
 /// A place with a copy of the database, and the store where Agno has it when none is configured.

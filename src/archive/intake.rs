@@ -13,6 +13,7 @@ use super::spool::Spool;
 use crate::checkpoint::{CheckpointLimits, CheckpointRef};
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::progress::{Stage, Watch};
+use crate::scratch::Scratch;
 
 const PIECE: usize = 256 * 1024;
 /// Pieces under way between reader and hasher: 2 MiB at most.
@@ -31,12 +32,13 @@ pub(crate) fn take_in(
     mut stored: Box<dyn Read + Send>,
     reference: Option<&CheckpointRef>,
     limits: &CheckpointLimits,
+    scratch: &Scratch,
     watch: &Watch,
 ) -> Result<Intake> {
     let total = reference.map_or(0, CheckpointRef::size);
     let mut hasher = Hasher::default();
     let mut pool = Pool::default();
-    let mut expander = Expander::new(limits)?;
+    let mut expander = Expander::new(limits, scratch)?;
     let mut trouble: Option<Error> = None;
     let mut read = 0_u64;
     loop {
@@ -191,9 +193,9 @@ struct Expander {
 }
 
 impl Expander {
-    fn new(limits: &CheckpointLimits) -> Result<Self> {
+    fn new(limits: &CheckpointLimits, scratch: &Scratch) -> Result<Self> {
         Ok(Self {
-            spool: Spool::new()?,
+            spool: Spool::new(scratch)?,
             gunzip: None,
             begun: false,
             limit: limits.max_bytes,

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::scratch::{Scratch, Share};
 
 /// Expanded bytes on disk. The file is unlinked as it is made, so nothing is left behind by
 /// whatever ends the process, and no other process can open it.
@@ -12,20 +13,28 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct Spool {
     file: File,
     length: u64,
+    share: Share,
 }
 
 impl Spool {
-    /// An empty spool in the system's folder for temporary files.
-    pub(crate) fn new() -> Result<Self> {
-        let file = tempfile::tempfile()
-            .map_err(|error| Error::io("write in", &std::env::temp_dir(), error))?;
-        Ok(Self { file, length: 0 })
+    /// An empty spool in `scratch`.
+    pub(crate) fn new(scratch: &Scratch) -> Result<Self> {
+        Ok(Self {
+            file: scratch.file()?,
+            length: 0,
+            share: scratch.share(),
+        })
+    }
+
+    /// Where it lies, and what else is made of the same archive.
+    pub(crate) fn scratch(&self) -> &Scratch {
+        self.share.scratch()
     }
 
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        self.file
-            .write_all(bytes)
-            .map_err(|error| Error::io("write in", &std::env::temp_dir(), error))?;
+        self.share.grow(bytes.len() as u64)?;
+        let written = self.file.write_all(bytes);
+        written.map_err(|error| self.scratch().failed(error))?;
         self.length += bytes.len() as u64;
         Ok(())
     }

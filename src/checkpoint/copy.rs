@@ -6,28 +6,41 @@ use std::io::{Read, Write};
 use sha2::{Digest, Sha256};
 
 use super::{Lease, StoredObject, blocking, hex};
-use crate::error::{Error, ErrorKind, Result, fail, of_read};
+use crate::error::{ErrorKind, Result, fail, of_read};
 use crate::progress::{Stage, Watch};
+use crate::scratch::Scratch;
 
 const PIECE: usize = 256 * 1024;
 
-/// Copies `object` into a file without a name and verifies it.
+/// Copies `object` into a file without a name in the system's folder for temporary ones and
+/// verifies it.
+///
+/// # Errors
+/// As [`leased_in`].
+pub(crate) async fn leased(object: StoredObject, watch: &Watch) -> Result<Lease> {
+    leased_in(object, &Scratch::default(), watch).await
+}
+
+/// Copies `object` into a file of `scratch` without a name and verifies it.
 ///
 /// # Errors
 /// [`ErrorKind::SizeMismatch`], [`ErrorKind::ChecksumMismatch`]; what the store answers; when the
 /// copy cannot be written.
-pub(crate) async fn leased(object: StoredObject, watch: &Watch) -> Result<Lease> {
-    let watch = watch.clone();
-    blocking(move || copy(object, &watch)).await
+pub(crate) async fn leased_in(
+    object: StoredObject,
+    scratch: &Scratch,
+    watch: &Watch,
+) -> Result<Lease> {
+    let (scratch, watch) = (scratch.clone(), watch.clone());
+    blocking(move || copy(object, &scratch, &watch)).await
 }
 
-fn copy(object: StoredObject, watch: &Watch) -> Result<Lease> {
-    let failed = |error| Error::io("write in", &std::env::temp_dir(), error);
+fn copy(object: StoredObject, scratch: &Scratch, watch: &Watch) -> Result<Lease> {
     let StoredObject {
         reference,
         mut bytes,
     } = object;
-    let mut file = tempfile::tempfile().map_err(failed)?;
+    let (mut file, mut share) = (scratch.file()?, scratch.share());
     let (mut digest, mut size) = (Sha256::new(), 0_u64);
     let mut piece = vec![0; PIECE];
     loop {
@@ -41,7 +54,9 @@ fn copy(object: StoredObject, watch: &Watch) -> Result<Lease> {
             return fail(ErrorKind::SizeMismatch, "Checkpoint size mismatch");
         }
         digest.update(&piece[..count]);
-        file.write_all(&piece[..count]).map_err(failed)?;
+        share.grow(count as u64)?;
+        let written = file.write_all(&piece[..count]);
+        written.map_err(|error| scratch.failed(error))?;
         watch.at(Stage::Digest, size, reference.size());
     }
     if size != reference.size() {
@@ -51,5 +66,5 @@ fn copy(object: StoredObject, watch: &Watch) -> Result<Lease> {
         return fail(ErrorKind::ChecksumMismatch, "Checkpoint checksum mismatch");
     }
     watch.passed(Stage::Digest, size);
-    Ok(Lease::new(reference, file))
+    Ok(Lease::new(reference, file).counted(share))
 }

@@ -10,6 +10,7 @@ use tempfile::TempPath;
 
 use super::CheckpointRef;
 use crate::error::{Error, Result};
+use crate::scratch::Share;
 
 /// An open descriptor of an object whose size and digest were right when it was opened.
 ///
@@ -20,6 +21,7 @@ pub struct Lease {
     reference: CheckpointRef,
     file: File,
     path: Option<TempPath>,
+    _share: Option<Share>,
 }
 
 impl Lease {
@@ -28,7 +30,14 @@ impl Lease {
             reference,
             file,
             path: None,
+            _share: None,
         }
+    }
+
+    /// Its bytes are a private copy that counts in `share` as long as it is held.
+    pub(super) fn counted(mut self, share: Share) -> Self {
+        self._share = Some(share);
+        self
     }
 
     /// What the bytes are.

@@ -5,23 +5,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::global::{Global, LookArgs};
 use crate::checkpoint::CheckpointLimits;
-use crate::tui::look::Look;
-use crate::tui::theme::Choice;
 
-/// When to colour.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum When {
-    /// On a terminal, unless NO_COLOR is set; always with CLICOLOR_FORCE.
-    #[default]
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
-
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(
     name = "afterrun",
     version,
@@ -44,128 +31,6 @@ pub(super) struct Arguments {
     pub look: LookArgs,
     #[command(subcommand)]
     pub command: Option<Command>,
-}
-
-/// Options that stand anywhere.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Options everywhere")]
-pub(super) struct Global {
-    /// The database: a SQLite path or sqlite:///path
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "AFTERRUN_DB",
-        hide_env_values = true,
-        global = true
-    )]
-    pub db: Option<String>,
-    /// The checkpoint store: a directory or file:///dir
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "AFTERRUN_STORE",
-        hide_env_values = true,
-        global = true
-    )]
-    pub store: Option<String>,
-    /// Open runs as this agent; without it each run is opened as its own agent
-    #[arg(long = "as", value_name = "AGENT", global = true)]
-    pub opening_as: Option<String>,
-    /// The schema of Agno's tables in Postgres
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = "ai",
-        global = true,
-        hide_short_help = true
-    )]
-    pub schema: String,
-    /// The sessions table
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = "agno_sessions",
-        global = true,
-        hide_short_help = true
-    )]
-    pub sessions_table: String,
-    /// The runs table
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = "agno_runs",
-        global = true,
-        hide_short_help = true
-    )]
-    pub runs_table: String,
-    /// The configuration file, else afterrun/config.toml in $XDG_CONFIG_HOME or ~/.config
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "AFTERRUN_CONFIG",
-        hide_env_values = true,
-        global = true
-    )]
-    pub config: Option<PathBuf>,
-    /// One JSON document on stdout
-    #[arg(long, global = true)]
-    pub json: bool,
-    /// When to colour
-    #[arg(
-        long,
-        value_name = "WHEN",
-        value_enum,
-        default_value = "auto",
-        global = true
-    )]
-    pub color: When,
-    /// Log more to stderr; repeat for more
-    #[arg(short, long, action = clap::ArgAction::Count, global = true)]
-    pub verbose: u8,
-}
-
-/// How the interface looks.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Options of the interface")]
-pub(super) struct LookArgs {
-    /// Its colours: auto, dark, light, 16 or none
-    #[arg(
-        long,
-        value_name = "THEME",
-        env = "AFTERRUN_THEME",
-        hide_env_values = true,
-        global = true,
-        hide_short_help = true
-    )]
-    theme: Option<Choice>,
-    /// Draw with ASCII alone
-    #[arg(long, global = true, hide_short_help = true)]
-    ascii: bool,
-    /// Draw on the terminal's main screen
-    #[arg(long, global = true, hide_short_help = true)]
-    no_alt_screen: bool,
-    /// For a screen reader: one pane, no frame, words for signs
-    #[arg(
-        long,
-        env = "AFTERRUN_LINEAR",
-        hide_env_values = true,
-        global = true,
-        hide_short_help = true,
-        value_parser = clap::builder::FalseyValueParser::new()
-    )]
-    linear: bool,
-}
-
-impl LookArgs {
-    pub(super) fn look(&self, color: When) -> Look {
-        let plain = (color == When::Never).then_some(Choice::None);
-        Look {
-            theme: self.theme.or(plain),
-            ascii: self.ascii,
-            main_screen: self.no_alt_screen,
-            linear: self.linear,
-        }
-    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -228,7 +93,15 @@ pub(super) enum Command {
     )]
     Capture(CaptureArgs),
     /// Say what is configured, reachable and readable, and what to do if not
+    #[command(
+        after_long_help = "Examples:\n  afterrun doctor\n  afterrun doctor --profile prod --json"
+    )]
     Doctor,
+    /// Print the configuration in force, and where each value was said
+    #[command(
+        after_long_help = "Examples:\n  afterrun config\n  afterrun config --profile prod --json\n  afterrun config --default > ~/.config/afterrun/config.toml"
+    )]
+    Config(ConfigArgs),
     /// Print completions for a shell
     Completions {
         /// The shell
@@ -236,6 +109,13 @@ pub(super) enum Command {
     },
     /// Print the manual page
     Man,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ConfigArgs {
+    /// Print the file with every key instead, commented out, to begin with
+    #[arg(long)]
+    pub default: bool,
 }
 
 #[derive(Debug, Args)]

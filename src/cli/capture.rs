@@ -30,7 +30,7 @@ pub(super) async fn capture(context: &Context, args: &CaptureArgs) -> Result<()>
         workspace: args.workspace.clone(),
         native: args.native.clone(),
     };
-    let folder = PrivateFolder::new()?;
+    let folder = PrivateFolder::new(&context.settings().scratch()?)?;
     let file = folder.path().join("archive");
     archive
         .capture(&roots, &file, &state, &exclude, &watch)

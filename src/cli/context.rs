@@ -1,18 +1,23 @@
 //! What every command needs: settings, output, a runtime, and a way to be interrupted.
 
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::args::Global;
+use super::args::Arguments;
+use super::global::When;
 use super::output::Output;
 use super::progress;
-use crate::config::file::ConfigFile;
-use crate::config::{self, Settings};
+use crate::config::Settings;
+use crate::config::file::{self, ConfigFile};
+use crate::config::in_force::{InForce, Said};
+use crate::config::key::Key;
+use crate::config::layer::Source;
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::{CancellationToken, Watch};
-use crate::runs::{Opening, Runs, Tables};
+use crate::runs::{Opening, Runs};
 use crate::tui::look::Look;
+use crate::tui::theme::Choice;
 
 /// How long threads that nobody waits for any more may take to end.
 const LAST_WAIT: Duration = Duration::from_secs(1);
@@ -20,8 +25,11 @@ const LAST_WAIT: Duration = Duration::from_secs(1);
 /// The command's surroundings.
 pub(super) struct Context {
     settings: Settings,
-    agent: Option<String>,
-    config: Option<PathBuf>,
+    in_force: InForce,
+    /// The configuration file as it was read, or why it cannot be used.
+    file: Result<ConfigFile>,
+    /// Where it is, or would be.
+    file_place: Option<PathBuf>,
     look: Look,
     output: Output,
     runtime: tokio::runtime::Runtime,
@@ -30,8 +38,8 @@ pub(super) struct Context {
 
 impl Context {
     pub(super) fn new(
-        global: Global,
-        look: Look,
+        arguments: &Arguments,
+        said: Said,
         output: Output,
     ) -> std::result::Result<Self, Box<(Error, Output)>> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -45,20 +53,39 @@ impl Context {
                 return Err(Box::new((Error::new(ErrorKind::Io, message), output)));
             }
         };
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let config_home = std::env::var_os("XDG_CONFIG_HOME");
+        let place = file::place(
+            arguments.global.config.clone(),
+            config_home,
+            home.as_deref(),
+        );
+        let read = match &place {
+            Some((path, named)) => ConfigFile::read(path, *named),
+            None => Ok(ConfigFile::default()),
+        };
+        let in_force = |file: &ConfigFile, said: &Said| InForce::new(file, said, home.as_deref());
+        let (file, in_force) = match read.and_then(|file| Ok((in_force(&file, &said)?, file))) {
+            Ok((in_force, file)) => (Ok(file), in_force),
+            // What options and environment say alone, for commands that go on without the file.
+            Err(error) => {
+                let layer = said.layer;
+                let said = Said {
+                    layer,
+                    profile: None,
+                };
+                (
+                    Err(error),
+                    in_force(&ConfigFile::default(), &said).unwrap_or_default(),
+                )
+            }
+        };
         Ok(Self {
-            settings: Settings {
-                database: global.db,
-                store: global.store,
-                tables: Tables {
-                    schema: global.schema,
-                    sessions: global.sessions_table,
-                    runs: global.runs_table,
-                },
-                home: std::env::var_os("HOME").map(PathBuf::from),
-            },
-            agent: global.opening_as,
-            config: global.config,
-            look,
+            settings: in_force.settings(home.clone()),
+            look: look(&in_force, arguments),
+            in_force,
+            file,
+            file_place: place.map(|(path, _)| path),
             output,
             runtime,
             cancel: CancellationToken::new(),
@@ -83,26 +110,32 @@ impl Context {
         &self.output
     }
 
-    /// What the configuration file says.
-    pub(super) fn config(&self) -> Result<ConfigFile> {
-        let home = self.settings.home.as_deref();
-        let place = config::file::place(
-            self.config.clone(),
-            std::env::var_os("XDG_CONFIG_HOME"),
-            home,
-        );
-        match place {
-            Some((path, named)) => ConfigFile::read(&path, named),
-            None => Ok(ConfigFile::default()),
+    /// The configuration in force, with a remark where it is not as safe as it should be.
+    ///
+    /// # Errors
+    /// Why the file cannot be used.
+    pub(super) fn configured(&self) -> Result<()> {
+        self.file()?;
+        if !self.output.json {
+            let warnings = self.in_force.warnings.iter();
+            warnings.for_each(|warning| self.output.note(warning));
         }
+        Ok(())
     }
 
-    /// Refuses a configuration that was named and is wrong, for commands that need nothing of it.
-    pub(super) fn check_named_config(&self) -> Result<()> {
-        match &self.config {
-            Some(_) => self.config().map(drop),
-            None => Ok(()),
-        }
+    /// The configuration file.
+    pub(super) fn file(&self) -> Result<&ConfigFile> {
+        self.file.as_ref().map_err(Error::copy)
+    }
+
+    /// Where the configuration file is, or would be.
+    pub(super) fn file_place(&self) -> Option<&Path> {
+        self.file_place.as_deref()
+    }
+
+    /// The configuration in force; without the file where that cannot be used.
+    pub(super) fn in_force(&self) -> &InForce {
+        &self.in_force
     }
 
     /// How the interface looks.
@@ -112,12 +145,12 @@ impl Context {
 
     /// The agent of `--as`.
     pub(super) fn agent(&self) -> Option<&str> {
-        self.agent.as_deref()
+        self.in_force.values.text(Key::As)
     }
 
     /// On whose behalf runs are opened.
     pub(super) fn opening(&self) -> Opening<'_> {
-        self.agent.as_deref().map_or(Opening::Own, Opening::As)
+        self.agent().map_or(Opening::Own, Opening::As)
     }
 
     /// Opens database and store, with a remark when the store is Agno's default.
@@ -159,21 +192,37 @@ impl Context {
     }
 }
 
+/// How the interface looks. `--color never` wins over a theme that only the file names.
+fn look(in_force: &InForce, arguments: &Arguments) -> Look {
+    let values = &in_force.values;
+    let named = values.text(Key::Theme).and_then(|name| name.parse().ok());
+    let theme = match values.source(Key::Theme) {
+        Source::Default | Source::File(_) if arguments.global.color == When::Never => {
+            Some(Choice::None)
+        }
+        _ => named,
+    };
+    Look {
+        theme,
+        ascii: values.truth(Key::Ascii),
+        main_screen: arguments.look.no_alt_screen,
+        linear: values.truth(Key::Linear),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
 
-    use clap::Parser as _;
-
-    use super::super::args::{Arguments, When};
     use super::*;
 
     #[test]
     fn what_never_comes_back_holds_nobody_up() {
-        let arguments = Arguments::try_parse_from(["afterrun"]).expect("arguments");
+        let Ok((arguments, said)) = Arguments::read_from(["afterrun"]) else {
+            panic!("no arguments");
+        };
         let output = Output::new(false, When::Never);
-        let look = arguments.look.look(When::Never);
-        let Ok(context) = Context::new(arguments.global, look, output) else {
+        let Ok(context) = Context::new(&arguments, said, output) else {
             panic!("no runtime");
         };
         let (begin, begun) = mpsc::channel();

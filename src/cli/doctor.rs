@@ -1,134 +1,136 @@
-//! `doctor`: what is configured, reachable and readable, and what to do if not.
+//! `doctor`: what is configured, reachable and readable, and what to do if not. Each part is looked
+//! at, whatever the others say.
+
+mod data;
+mod machine;
 
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::context::Context;
 use super::exit;
-use super::output::Style;
-use crate::config::masked;
-use crate::error::{Error, ErrorKind, Result};
-use crate::runs::{Runs, RunsDatabase};
+use super::output::{Output, Style};
+use crate::error::{Error, Result};
+
+/// What is found of one part.
+enum Found {
+    /// It is well; more that is worth knowing, a line each.
+    Well(String, Vec<String>),
+    /// It could not be looked at, and why.
+    Skipped(String),
+}
+
+impl Found {
+    fn well(what: impl Into<String>) -> Result<Self> {
+        Ok(Self::Well(what.into(), Vec::new()))
+    }
+
+    fn skipped(why: impl Into<String>) -> Result<Self> {
+        Ok(Self::Skipped(why.into()))
+    }
+}
 
 struct Check {
     name: &'static str,
-    answer: Result<String>,
+    took: Duration,
+    found: Result<Found>,
+}
+
+/// The parts that were looked at.
+#[derive(Default)]
+struct Checks(Vec<Check>);
+
+impl Checks {
+    async fn look(&mut self, name: &'static str, look: impl Future<Output = Result<Found>>) {
+        let begun = Instant::now();
+        let found = look.await;
+        let took = begun.elapsed();
+        self.0.push(Check { name, took, found });
+    }
 }
 
 /// `afterrun doctor`; exits with the first failure's code.
 pub(super) async fn doctor(context: &Context) -> Result<ExitCode> {
-    let settings = context.settings();
-    let mut checks = Vec::new();
-    let database = settings.open_database();
-    let answer = match &database {
-        Ok(database) => database.agents().await.map(|agents| {
-            let runs: u64 = agents.iter().flat_map(|agent| agent.runs.values()).sum();
-            let named = agents
-                .iter()
-                .filter(|agent| agent.agent_id.is_some())
-                .count();
-            format!("{}: {named} agents, {runs} runs", database.describe())
-        }),
-        Err(error) => Err(error.copy()),
-    };
-    checks.push(Check {
-        name: "database",
-        answer,
-    });
-    if let Ok(database) = database {
-        let store = settings.store.as_ref().map(|_| settings.open_store());
-        let store = match store.transpose() {
-            Ok(store) => {
-                Runs::new(std::sync::Arc::new(database), store, settings.home.clone())
-                    .checkpoint_store()
-                    .await
-            }
-            Err(error) => Err(error),
-        };
-        let named = settings.store.as_deref().map(masked);
-        let answer = store.map(|store| match named {
-            Some(_) => store.describe(),
-            None => format!("{} (Agno's default, since none is named)", store.describe()),
-        });
-        checks.push(Check {
-            name: "store",
-            answer,
-        });
-    }
-    let private = tempfile::tempfile().map(|_| crate::text::visible_path(&std::env::temp_dir()));
-    checks.push(Check {
-        name: "private files",
-        answer: private.map_err(|error| {
-            Error::io("write in", &std::env::temp_dir(), error)
-                .hint("set TMPDIR to a folder with room for an expanded archive (1 GiB at most)")
-        }),
-    });
-    checks.push(Check {
-        name: "review worker",
-        answer: review_worker(),
-    });
+    let mut checks = Checks::default();
+    data::look(context, &mut checks).await;
+    machine::look(context, &mut checks).await;
+    let Checks(checks) = checks;
     let output = context.output();
     if output.json {
-        let list: Vec<_> = checks
-            .iter()
-            .map(|check| match &check.answer {
-                Ok(message) => json!({"name": check.name, "ok": true, "message": message}),
-                Err(error) => json!({
-                    "name": check.name, "ok": false, "kind": error.kind().as_str(),
-                    "message": error.message(), "hint": error.next_step(),
-                }),
-            })
-            .collect();
+        let list: Vec<Value> = checks.iter().map(document).collect();
         output.document(&json!({"checks": list}))?;
     } else {
         for check in &checks {
-            match &check.answer {
-                Ok(message) => output.styled(&[
-                    (Style::Good, &format!("✔ {:<14}", check.name)),
-                    (Style::Plain, message),
-                ])?,
-                Err(error) => {
-                    output.styled(&[
-                        (Style::Bad, &format!("✖ {:<14}", check.name)),
-                        (Style::Plain, error.message()),
-                    ])?;
-                    if let Some(hint) = error.next_step() {
-                        output.styled(&[(Style::Dim, &format!("  {:<14}{hint}", ""))])?;
-                    }
-                }
-            }
+            line(output, check)?;
         }
     }
-    let failure = checks
-        .iter()
-        .find_map(|check| check.answer.as_ref().err())
-        .map(Error::kind);
-    Ok(failure.map_or(ExitCode::SUCCESS, |kind| {
-        exit::code(if kind == ErrorKind::Usage {
-            ErrorKind::Usage
-        } else {
-            kind
-        })
-    }))
+    let failure = checks.iter().find_map(|check| check.found.as_ref().err());
+    Ok(failure.map_or(ExitCode::SUCCESS, |error| exit::code(error.kind())))
 }
 
-/// Whether the review worker answers, and what it can do that it must not.
-fn review_worker() -> Result<String> {
-    let (confinement, escapes) = crate::review::check_worker()?;
-    let could: Vec<String> = escapes.iter().map(ToString::to_string).collect();
-    let could = could.join(", ");
-    match confinement.missing() {
-        None if escapes.is_empty() => Ok(
-            "starts and answers; confined by Landlock, seccomp and limits: tried from inside, it could not \
-             open a file or a socket, or start a program"
-                .into(),
-        ),
-        None => Err(Error::new(
-            ErrorKind::UnsafeContent,
-            format!("The review worker says it is confined, but could {could}"),
-        )),
-        Some(missing) if escapes.is_empty() => Ok(format!("starts and answers; {missing}")),
-        Some(missing) => Ok(format!("starts and answers; {missing}: it could {could}")),
+fn line(output: &Output, check: &Check) -> Result<()> {
+    let (sign, style, message) = match &check.found {
+        Ok(Found::Well(message, _)) => ('✔', Style::Good, message.as_str()),
+        Ok(Found::Skipped(why)) => ('–', Style::Dim, why.as_str()),
+        Err(error) => ('✖', Style::Bad, error.message()),
+    };
+    let took = match &check.found {
+        Ok(Found::Skipped(_)) => String::new(),
+        _ => format!("  {}", time(check.took)),
+    };
+    output.styled(&[
+        (style, &format!("{sign} {:<14}", check.name)),
+        (Style::Plain, message),
+        (Style::Dim, &took),
+    ])?;
+    let below = |text: &str| output.styled(&[(Style::Dim, &format!("  {:<14}{text}", ""))]);
+    match &check.found {
+        Ok(Found::Well(_, notes)) => notes.iter().try_for_each(|note| below(note)),
+        Ok(Found::Skipped(_)) => Ok(()),
+        Err(error) => error.next_step().map_or(Ok(()), below),
     }
+}
+
+fn time(took: Duration) -> String {
+    match took.as_millis() {
+        0 => format!("{:.1} ms", took.as_secs_f64() * 1000.0),
+        1..1000 => format!("{} ms", took.as_millis()),
+        _ => format!("{:.1} s", took.as_secs_f64()),
+    }
+}
+
+fn document(check: &Check) -> Value {
+    let mut object = Map::new();
+    let mut put = |key: &str, value: Value| object.insert(key.to_owned(), value);
+    put("name", check.name.into());
+    put("ok", check.found.is_ok().into());
+    let status = match &check.found {
+        Ok(Found::Well(..)) => "ok",
+        Ok(Found::Skipped(_)) => "skipped",
+        Err(_) => "problem",
+    };
+    put("status", status.into());
+    put("ms", (check.took.as_micros() as f64 / 1000.0).into());
+    match &check.found {
+        Ok(Found::Well(message, notes)) => {
+            put("message", message.as_str().into());
+            put("notes", json!(notes));
+        }
+        Ok(Found::Skipped(why)) => {
+            put("message", why.as_str().into());
+        }
+        Err(error) => {
+            put("kind", error.kind().as_str().into());
+            put("message", error.message().into());
+            put("hint", json!(error.next_step()));
+        }
+    }
+    Value::Object(object)
+}
+
+/// A failure that is told of another part.
+fn told_above(error: &Error) -> String {
+    format!("not looked at: {error}")
 }

@@ -9,7 +9,7 @@ use super::args::{Demo, OpenArgs, ViewArg};
 use super::context::Context;
 use super::target;
 use crate::config::Settings;
-use crate::config::file::ConfigFile;
+use crate::config::key::Key;
 use crate::demo;
 use crate::error::{Error, ErrorKind, Result};
 use crate::private::PrivateFolder;
@@ -17,23 +17,26 @@ use crate::review::BaseChoice;
 use crate::text::visible_path;
 use crate::tui;
 use crate::tui::state::{Destination, View};
-use crate::tui::theme::Choice;
 
 /// `afterrun` without a command.
 pub(super) async fn configured(context: &Context) -> Result<()> {
-    let config = context.config()?;
     context.settings().open_database()?;
     need_terminal("`afterrun runs` lists the runs")?;
     let start = Start {
-        config,
+        profile: profile(context),
         ..Start::default()
     };
     open(context, context.settings(), start).await
 }
 
+/// The profile's name, for the title.
+fn profile(context: &Context) -> Option<String> {
+    let profile = context.in_force().profile.as_ref();
+    profile.map(|(name, _)| name.clone())
+}
+
 /// `afterrun open`: the interface at a run, a file, a line.
 pub(super) async fn at(context: &Context, args: OpenArgs) -> Result<()> {
-    let config = context.config()?;
     context.settings().open_database()?;
     need_terminal(
         "`afterrun show RUN`, `afterrun diff RUN PATH` and `afterrun cat RUN PATH` print",
@@ -45,8 +48,7 @@ pub(super) async fn at(context: &Context, args: OpenArgs) -> Result<()> {
         base => base,
     };
     let start = Start {
-        config,
-        profile: None,
+        profile: profile(context),
         run: Some(run),
         place: Some(Destination {
             path: args.path.map(OsStringExt::into_vec),
@@ -64,16 +66,12 @@ pub(super) async fn at(context: &Context, args: OpenArgs) -> Result<()> {
 
 /// `afterrun demo`.
 pub(super) async fn demo(context: &Context, args: Demo) -> Result<()> {
-    let config = match args.no_tui {
-        true => ConfigFile::default(),
-        false => context.config()?,
-    };
     if !args.no_tui {
         need_terminal("`afterrun demo --no-tui` builds the world and says where it is")?;
     }
     let own = match &args.dir {
         Some(_) => None,
-        None => Some(PrivateFolder::new()?),
+        None => Some(PrivateFolder::new(&context.settings().scratch()?)?),
     };
     let dir = match (&args.dir, &own) {
         (Some(dir), _) => dir.clone(),
@@ -103,11 +101,12 @@ pub(super) async fn demo(context: &Context, args: Demo) -> Result<()> {
     let settings = Settings {
         database: Some(world.database.to_string_lossy().into_owned()),
         store: Some(world.store.to_string_lossy().into_owned()),
+        spool: context.settings().spool.clone(),
+        spool_size: context.settings().spool_size,
         ..Settings::default()
     };
     let start = Start {
-        config,
-        profile: Some("demo"),
+        profile: Some("demo".into()),
         run: Some(world.story),
         ..Start::default()
     };
@@ -128,8 +127,7 @@ fn need_terminal(instead: &str) -> Result<()> {
 /// Where the interface begins.
 #[derive(Default)]
 struct Start {
-    config: ConfigFile,
-    profile: Option<&'static str>,
+    profile: Option<String>,
     run: Option<String>,
     place: Option<Destination>,
     base: BaseChoice,
@@ -138,24 +136,22 @@ struct Start {
 async fn open(context: &Context, settings: &Settings, start: Start) -> Result<()> {
     let runs = settings.open()?;
     let notices = runs.store_notice().into_iter().collect();
-    let mut look = context.look();
-    let configured = start.config.theme_as(&Choice::ALL.map(|(name, _)| name))?;
-    look.theme = look.theme.or(configured);
+    let in_force = context.in_force();
     tui::run(tui::Options {
         runs,
         database: settings.database_label(),
         store: settings.store_label(),
         tables: settings.tables.clone(),
-        profile: start.profile.map(str::to_owned),
+        profile: start.profile,
         opening_as: context.agent().map(str::to_owned),
         open: start.run,
         place: start.place,
         base: start.base,
         notices,
-        mouse: start.config.mouse.unwrap_or(true),
-        keymap: start.config.keymap,
-        editor: start.config.editor,
-        look,
+        mouse: in_force.values.truth(Key::Mouse),
+        keymap: in_force.keymap.clone(),
+        editor: in_force.values.words(Key::Editor).map(<[String]>::to_vec),
+        look: context.look(),
     })
     .await
 }

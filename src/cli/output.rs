@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::args::When;
+use super::global::When;
 use crate::error::{Error, Result};
 use crate::text::{visible, visible_line};
 

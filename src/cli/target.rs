@@ -46,8 +46,11 @@ impl Target {
                 file.clone(),
                 watch.clone(),
             );
-            let opened =
-                crate::checkpoint::blocking(move || archive.blocking_open(&file, &inner)).await?;
+            let scratch = context.settings().scratch()?;
+            let opened = crate::checkpoint::blocking(move || {
+                archive.blocking_open_in(&file, &scratch, &inner)
+            })
+            .await?;
             let target = Self {
                 archive: Arc::new(opened),
                 run: None,

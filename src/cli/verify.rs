@@ -24,8 +24,10 @@ pub(super) async fn verify(context: &Context, args: &VerifyArgs) -> Result<ExitC
             file.clone(),
             watch.clone(),
         );
+        let scratch = context.settings().scratch()?;
         let opened =
-            crate::checkpoint::blocking(move || archive.blocking_open(&file, &inner)).await;
+            crate::checkpoint::blocking(move || archive.blocking_open_in(&file, &scratch, &inner))
+                .await;
         if let Err(error) = &opened
             && matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Io)
         {

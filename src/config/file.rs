@@ -4,36 +4,61 @@
 
 use std::ffi::OsString;
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::key::{KEYS, Key, Value};
 use super::keys;
+use super::layer::{Layer, Source};
+use super::page::Page;
 use crate::error::{Error, ErrorKind, Result, reason};
-use crate::near::nearest;
 use crate::text::{visible, visible_path};
-use crate::tui::keymap::Keymap;
+use crate::tui::keymap::{Keymap, Rebound};
 
 /// A configuration is a page of text, not more.
 const AT_MOST: u64 = 1 << 20;
-/// What may stand at its top.
-const NAMES: [&str; 4] = ["theme", "editor", "mouse", "keys"];
+/// What stands at its top alone, beside the keys that profiles have, too.
+const TOP: [&str; 3] = ["default_profile", "keys", "profiles"];
+
+/// The file with every key, commented out, each set to what it is anyway.
+pub const DEFAULT: &str = include_str!("../../assets/config.toml");
 
 /// What a configuration file says.
 #[derive(Clone, Debug, Default)]
 pub struct ConfigFile {
     /// Where it was read; `None` where there is none.
     pub path: Option<PathBuf>,
-    /// The theme's name, and the line it stands on.
-    pub theme: Option<(String, usize)>,
-    /// The editor, in words.
-    pub editor: Option<Vec<String>>,
-    /// Whether the mouse is reported from the start.
-    pub mouse: Option<bool>,
-    /// Which keys do what.
+    /// What it says at its top.
+    pub top: Part,
+    /// The name of the profile that counts when none is asked for, and its line.
+    pub default_profile: Option<(String, usize)>,
+    /// Its profiles.
+    pub profiles: Vec<Profile>,
+    /// Who else may write it.
+    pub written_by_others: Option<&'static str>,
+}
+
+/// What is said at the top, or in a profile.
+#[derive(Clone, Debug, Default)]
+pub struct Part {
+    /// Of each key.
+    pub layer: Layer,
+    /// Which actions have other keys; a profile's are the top's with its own above them.
+    pub rebound: Vec<Rebound>,
+    /// Which keys do what then.
     pub keymap: Keymap,
+}
+
+/// A profile.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// Its name.
+    pub name: String,
+    /// What it says.
+    pub part: Part,
 }
 
 /// Where the configuration is: `named`, else the user's own place for it, which may be empty.
@@ -76,6 +101,7 @@ impl ConfigFile {
             Err(error) if !must_exist && is_missing(&error) => return Ok(Self::default()),
             Err(error) => return Err(failed(&reason(&error))),
         };
+        let entry = file.metadata().map_err(|error| failed(&reason(&error)))?;
         let mut bytes = Vec::new();
         let read = file.take(AT_MOST + 1).read_to_end(&mut bytes);
         read.map_err(|error| failed(&reason(&error)))?;
@@ -85,30 +111,8 @@ impl ConfigFile {
         let text = String::from_utf8(bytes).map_err(|_| failed("it is no UTF-8 text"))?;
         let mut config = Self::parse(&text, &shown)?;
         config.path = Some(path.to_path_buf());
+        config.written_by_others = writers(&entry);
         Ok(config)
-    }
-
-    /// The theme that is named, as one of `names` that `T` knows.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`] when it is none of them.
-    pub fn theme_as<T: FromStr>(&self, names: &[&str]) -> Result<Option<T>> {
-        let Some((theme, line)) = &self.theme else {
-            return Ok(None);
-        };
-        if let Ok(known) = theme.parse() {
-            return Ok(Some(known));
-        }
-        let place = self.path.as_deref().map(visible_path).unwrap_or_default();
-        let shown = visible(theme);
-        let error = Error::new(
-            ErrorKind::Usage,
-            format!("{place}, line {line}: there is no theme `{shown}`"),
-        );
-        Err(match nearest(theme, names.iter().copied()) {
-            Some(meant) => error.hint(format!("did you mean `{meant}`?")),
-            None => error.hint(format!("there are: {}", names.join(", "))),
-        })
     }
 
     /// Reads `text`, which `name` names in errors.
@@ -121,94 +125,212 @@ impl ConfigFile {
             let at = error.span().map_or(0, |span| span.start);
             page.wrong(at, &visible(error.message().trim()))
         })?;
-        let mut config = Self::default();
+        let mut config = Self {
+            top: Part::read(&page, table.get_ref(), &TOP, &[])?,
+            ..Self::default()
+        };
         for (key, value) in table.get_ref() {
             let at = key.span().start;
             match key.get_ref().as_ref() {
-                "theme" => {
-                    let theme = page.text_of(value, "theme", "\"dark\"")?;
-                    config.theme = Some((theme.to_owned(), page.line(at)));
+                "default_profile" => {
+                    config.default_profile = page.profile_name(value, at)?;
                 }
-                "editor" => config.editor = Some(page.words(value)?),
-                "mouse" => match value.get_ref() {
-                    DeValue::Boolean(on) => config.mouse = Some(*on),
-                    _ => return Err(page.wrong(at, "`mouse` is true or false")),
-                },
-                "keys" => config.keymap = keys::keymap(&page, value)?,
-                other => return Err(page.unknown(at, "key or section", other, NAMES)),
+                "profiles" => config.profiles = profiles(&page, value, &config.top.rebound)?,
+                _ => {}
             }
+        }
+        if let Some((name, line)) = &config.default_profile
+            && config.profile(name).is_none()
+        {
+            let what = format!("there is no profile `{}`", visible(name));
+            return Err(page.wrong_at(*line, &what).hint(config.meant(name)));
         }
         Ok(config)
     }
+
+    /// The profile called `name`.
+    #[must_use]
+    pub fn profile(&self, name: &str) -> Option<&Profile> {
+        self.profiles.iter().find(|profile| profile.name == name)
+    }
+
+    /// Which profile may have been meant by `name`, as a hint.
+    pub(super) fn meant(&self, name: &str) -> String {
+        if self.profiles.is_empty() {
+            return "there is none: a section [profiles.NAME] of the configuration makes one"
+                .into();
+        }
+        let names: Vec<&str> = self.profiles.iter().map(|one| one.name.as_str()).collect();
+        let all: Vec<_> = names.iter().map(|name| visible(name)).collect();
+        match crate::near::nearest(name, names.iter().copied()) {
+            Some(meant) => format!(
+                "did you mean `{}`? There are: {}",
+                visible(meant),
+                all.join(", ")
+            ),
+            None => format!("there are: {}", all.join(", ")),
+        }
+    }
 }
 
-/// The text that is read, for saying where something is wrong.
-pub(super) struct Page<'a> {
-    text: &'a str,
-    name: &'a str,
+/// Who but its owner may write the file, where anybody may. A group of the owner's own, which many
+/// systems give everyone, is nobody else.
+fn writers(entry: &std::fs::Metadata) -> Option<&'static str> {
+    let (user, group) = (
+        rustix::process::geteuid().as_raw(),
+        rustix::process::getegid().as_raw(),
+    );
+    if ![user, 0].contains(&entry.uid()) {
+        Some("it belongs to another user")
+    } else if entry.mode() & 0o002 != 0 {
+        Some("every user can write it")
+    } else if entry.mode() & 0o020 != 0 && entry.gid() != group {
+        Some("its group can write it")
+    } else {
+        None
+    }
+}
+
+impl Part {
+    /// Reads the keys of `table`, which may hold the sections `others`, too.
+    fn read<'a>(
+        page: &Page<'a>,
+        table: &DeTable<'a>,
+        others: &[&str],
+        below: &[Rebound],
+    ) -> Result<Self> {
+        let mut part = Self {
+            rebound: below.to_vec(),
+            ..Self::default()
+        };
+        for (key, value) in table {
+            let (at, name) = (key.span().start, key.get_ref().as_ref());
+            if let Some(entry) = KEYS.iter().find(|entry| entry.name == name) {
+                let value = entry.written(page, value)?;
+                let line = Source::File(page.line(at));
+                part.layer.set(entry.key, value, line);
+            } else if name == "keys" {
+                part.rebound = keys::rebound(page, value, below)?;
+            } else if !others.contains(&name) {
+                let names = KEYS.iter().map(|entry| entry.name);
+                let names = names.chain(others.iter().copied());
+                return Err(page.unknown(at, "key or section", name, names));
+            }
+        }
+        part.keymap = keys::keymap(page, &part.rebound)?;
+        Ok(part)
+    }
+
+    /// Whether it holds a database's or a store's password.
+    #[must_use]
+    pub fn holds_password(&self) -> bool {
+        [Key::Db, Key::Store].iter().any(|key| {
+            let given = self.layer.get(*key).map(|given| &given.value);
+            matches!(given, Some(Value::Text(url)) if super::holds_secret(url))
+        })
+    }
+}
+
+fn profiles<'a>(
+    page: &Page<'a>,
+    value: &Spanned<DeValue<'a>>,
+    below: &[Rebound],
+) -> Result<Vec<Profile>> {
+    let sections = page.table(value, "profiles", "holds sections such as [profiles.prod]")?;
+    let read = |(name, value): (&Spanned<_>, &Spanned<DeValue<'a>>)| {
+        let name: &std::borrow::Cow<'_, str> = name.get_ref();
+        let section = format!("profiles.{}", visible(name));
+        let lines = page.table(value, &section, "holds lines such as db = \"…\"")?;
+        Ok(Profile {
+            name: name.clone().into_owned(),
+            part: Part::read(page, lines, &["keys"], below)?,
+        })
+    };
+    sections.iter().map(read).collect()
 }
 
 impl<'a> Page<'a> {
-    /// The line of the byte at `at`, from 1.
-    pub(super) fn line(&self, at: usize) -> usize {
-        let before = self.text.as_bytes().iter().take(at);
-        before.filter(|byte| **byte == b'\n').count() + 1
-    }
-
-    pub(super) fn wrong(&self, at: usize, what: &str) -> Error {
-        self.wrong_at(self.line(at), what)
-    }
-
-    pub(super) fn wrong_at(&self, line: usize, what: &str) -> Error {
-        // One line, whatever the parser says.
-        let what = what.replace("\\n", ", ");
-        Error::new(
-            ErrorKind::Usage,
-            format!("{}, line {line}: {what}", self.name),
-        )
-    }
-
-    /// `word` is not among `names`, of which one may have been meant.
-    pub(super) fn unknown<'b>(
+    /// A profile's name; none where it is empty.
+    fn profile_name(
         &self,
+        value: &Spanned<DeValue<'a>>,
         at: usize,
-        what: &str,
-        word: &str,
-        names: impl IntoIterator<Item = &'b str> + Clone,
-    ) -> Error {
-        let error = self.wrong(at, &format!("there is no {what} `{}`", visible(word)));
-        match nearest(word, names.clone()) {
-            Some(meant) => error.hint(format!("did you mean `{meant}`?")),
-            None => {
-                let names: Vec<&str> = names.into_iter().collect();
-                error.hint(format!("there are: {}", names.join(", ")))
-            }
-        }
-    }
-
-    fn text_of<'v>(
-        &self,
-        value: &'v Spanned<DeValue<'a>>,
-        key: &str,
-        example: &str,
-    ) -> Result<&'v str> {
+    ) -> Result<Option<(String, usize)>> {
         match value.get_ref() {
-            DeValue::String(text) => Ok(text.as_ref()),
+            DeValue::String(name) if name.is_empty() => Ok(None),
+            DeValue::String(name) => Ok(Some((name.clone().into_owned(), self.line(at)))),
             _ => Err(self.wrong(
-                value.span().start,
-                &format!("`{key}` is text, such as {key} = {example}"),
+                at,
+                "`default_profile` is text, such as default_profile = \"prod\"",
             )),
         }
     }
+}
 
-    /// A command in words, as a shell would part them; no shell ever sees it.
-    fn words(&self, value: &Spanned<DeValue<'a>>) -> Result<Vec<String>> {
-        let at = value.span().start;
-        let text = self.text_of(value, "editor", "\"hx\"")?;
-        match shell_words::split(text) {
-            Ok(words) if !words.is_empty() => Ok(words),
-            Ok(_) => Err(self.wrong(at, "`editor` is empty")),
-            Err(_) => Err(self.wrong(at, "`editor` has a quote that is not closed")),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines of the default file that hold a key or a section, without their sign.
+    fn uncommented() -> String {
+        let line = |line: &str| match line.strip_prefix('#') {
+            Some(rest) if !rest.is_empty() && !rest.starts_with(' ') => format!("{rest}\n"),
+            _ => "\n".to_owned(),
+        };
+        DEFAULT.lines().map(line).collect()
+    }
+
+    #[test]
+    fn the_default_file_says_what_is_anyway() {
+        let nothing = ConfigFile::parse(DEFAULT, "config.toml").expect("parsed");
+        assert_eq!(nothing.top.layer, Layer::default());
+        assert!(nothing.profiles.is_empty());
+
+        let all = ConfigFile::parse(&uncommented(), "config.toml").expect("parsed");
+        for entry in &KEYS {
+            let said = all.top.layer.get(entry.key);
+            let said = said.unwrap_or_else(|| panic!("{} is not named", entry.name));
+            assert_eq!(said.value, entry.default(), "{}", entry.name);
         }
+        assert_eq!(all.default_profile, None);
+        assert!(DEFAULT.contains("\n#default_profile"));
+        for change in &all.top.rebound {
+            let keys: Vec<_> = change.keys.iter().map(ToString::to_string).collect();
+            assert_eq!(Keymap::default().keys(change.id), keys);
+        }
+        assert!(!all.top.rebound.is_empty());
+        let prod = all.profile("prod").expect("the example");
+        assert!(prod.part.layer.truth(Key::DurableQueue));
+        assert!(!prod.part.holds_password());
+    }
+
+    #[test]
+    fn a_profile_adds_to_the_keys_of_the_top() {
+        let text = "[keys.runs]\norder = [\"ctrl-o\"]\nstatus-filter = [\"f6\"]\n\
+            [profiles.a.keys.runs]\norder = [\"ctrl-g\"]\n[profiles.b]\n";
+        let file = ConfigFile::parse(text, "config.toml").expect("parsed");
+        let keys = |name: &str, id| {
+            let part = &file.profile(name).expect("there").part;
+            part.keymap.keys(id).to_vec()
+        };
+        use crate::tui::action::Id;
+        assert_eq!(keys("a", Id::Order), ["ctrl-g"]);
+        assert_eq!(keys("a", Id::StatusFilter), ["f6"]);
+        assert_eq!(keys("b", Id::Order), ["ctrl-o"]);
+    }
+
+    #[test]
+    fn others_are_those_who_are_neither_owner_nor_root() {
+        use std::os::unix::fs::PermissionsExt;
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let writers_at = |mode| {
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(file.path(), mode).expect("set");
+            writers(&file.path().metadata().expect("there"))
+        };
+        assert_eq!(writers_at(0o600), None);
+        assert_eq!(writers_at(0o644), None);
+        assert_eq!(writers_at(0o664), None, "a group of one's own");
+        assert_eq!(writers_at(0o602), Some("every user can write it"));
     }
 }

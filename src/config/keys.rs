@@ -2,18 +2,22 @@
 //! way out, is refused with the lines that say so.
 
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 
-use super::file::Page;
+use super::page::Page;
 use crate::error::Result;
 use crate::text::visible;
 use crate::tui::action::{Action, Id, Scope, TABLE, action};
 use crate::tui::keymap::{Key, Keymap, Rebound};
 
-/// The keymap that `[keys]` describes.
-pub(super) fn keymap<'a>(page: &Page<'a>, keys: &Spanned<DeValue<'a>>) -> Result<Keymap> {
-    let scopes = table(page, keys, "keys", "holds sections such as [keys.content]")?;
-    let mut changes = Vec::new();
+/// The actions that `[keys]` gives other keys, above those `below` it.
+pub(super) fn rebound<'a>(
+    page: &Page<'a>,
+    keys: &Spanned<DeValue<'a>>,
+    below: &[Rebound],
+) -> Result<Vec<Rebound>> {
+    let scopes = page.table(keys, "keys", "holds sections such as [keys.content]")?;
+    let mut changes = below.to_vec();
     for (name, actions) in scopes {
         let names = Scope::ALL.map(Scope::key);
         let scope = Scope::ALL
@@ -23,15 +27,11 @@ pub(super) fn keymap<'a>(page: &Page<'a>, keys: &Spanned<DeValue<'a>>) -> Result
             return Err(page.unknown(name.span().start, "scope", name.get_ref(), names));
         };
         let section = format!("keys.{}", scope.key());
-        let actions = table(
-            page,
-            actions,
-            &section,
-            "holds lines such as quit = [\"q\"]",
-        )?;
+        let actions = page.table(actions, &section, "holds lines such as quit = [\"q\"]")?;
         for (name, keys) in actions {
             let at = name.span().start;
             let action = named(page, at, scope, name.get_ref())?;
+            changes.retain(|change| change.id != action.id);
             changes.push(Rebound {
                 id: action.id,
                 keys: keys_of(page, scope, keys)?,
@@ -39,7 +39,12 @@ pub(super) fn keymap<'a>(page: &Page<'a>, keys: &Spanned<DeValue<'a>>) -> Result
             });
         }
     }
-    let map = Keymap::changed(&changes).map_err(|clash| {
+    Ok(changes)
+}
+
+/// The keymap that `changes` come to.
+pub(super) fn keymap(page: &Page<'_>, changes: &[Rebound]) -> Result<Keymap> {
+    let map = Keymap::changed(changes).map_err(|clash| {
         let told = |(id, line): (Id, Option<usize>)| {
             let name = action(id).key();
             match line {
@@ -62,20 +67,8 @@ pub(super) fn keymap<'a>(page: &Page<'a>, keys: &Spanned<DeValue<'a>>) -> Result
             other.scope.key()
         ))
     })?;
-    no_dead_end(page, &map, &changes)?;
+    no_dead_end(page, &map, changes)?;
     Ok(map)
-}
-
-fn table<'v, 'a>(
-    page: &Page<'a>,
-    value: &'v Spanned<DeValue<'a>>,
-    name: &str,
-    holds: &str,
-) -> Result<&'v DeTable<'a>> {
-    match value.get_ref() {
-        DeValue::Table(table) => Ok(table),
-        _ => Err(page.wrong(value.span().start, &format!("`{name}` {holds}"))),
-    }
 }
 
 /// The action called `name`, which has to be one of `scope`.

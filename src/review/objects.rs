@@ -16,6 +16,7 @@ use crate::archive::{Archive, Entry, EntryKind};
 use crate::error::{Error, Result};
 use crate::private::PrivateFolder;
 use crate::progress::Watch;
+use crate::scratch::Scratch;
 
 /// Our own repository's configuration, all of it.
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tfilemode = true\n";
@@ -43,9 +44,9 @@ struct Loose {
 }
 
 impl PrivateObjects {
-    /// An empty repository of mode 0700 in the folder for temporary files.
-    pub(crate) fn new() -> Result<Self> {
-        let folder = PrivateFolder::new()?;
+    /// An empty repository of mode 0700 in `scratch`.
+    pub(crate) fn new(scratch: &Scratch) -> Result<Self> {
+        let folder = PrivateFolder::new(scratch)?;
         let path = folder.path();
         let made = std::fs::create_dir_all(path.join("objects/pack"))
             .and_then(|()| std::fs::create_dir(path.join("refs")))
@@ -96,7 +97,7 @@ impl PrivateObjects {
         Ok(())
     }
 
-    fn packs(&self, tree: &WorkTree, folder: &[u8], notices: &mut Vec<Notice>) -> Result<()> {
+    fn packs(&mut self, tree: &WorkTree, folder: &[u8], notices: &mut Vec<Notice>) -> Result<()> {
         for entry in tree.children(folder) {
             let Ok(name) = std::str::from_utf8(entry.name()) else {
                 continue;
@@ -190,10 +191,11 @@ impl PrivateObjects {
         Ok(())
     }
 
-    fn copy(&self, tree: &WorkTree, entry: &Entry, name: &Path) -> Result<()> {
-        if !matches!(entry.kind, EntryKind::File { .. }) {
+    fn copy(&mut self, tree: &WorkTree, entry: &Entry, name: &Path) -> Result<()> {
+        let EntryKind::File { size, .. } = entry.kind else {
             return Ok(());
-        }
+        };
+        self.folder.grow(size)?;
         let path = self.path().join(name);
         let mut file = create(&path)?;
         tree.archive().copy_content(entry, &mut file)

@@ -15,6 +15,7 @@ use super::confinement::{Confinement, Escape};
 use super::protocol::{Failure, Request, Response, receive, send};
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::progress::Watch;
+use crate::scratch::Scratch;
 
 /// The argument that turns the executable into a worker.
 const ARGUMENT: &str = "--afterrun-review-worker";
@@ -43,23 +44,40 @@ pub fn use_worker(executable: impl Into<PathBuf>) {
     let _ = EXECUTABLE.set(executable.into());
 }
 
-/// Starts a worker on an empty repository and lets it try what it must not be able to do: open a
-/// file outside, write one, connect, execute.
+/// What a worker is held to, and what it could do all the same.
+#[derive(Clone, Debug)]
+pub struct WorkerCheck {
+    /// The system's limits on it, in words; none where the system does not say.
+    pub limits: Vec<String>,
+    /// What it is confined by.
+    pub confinement: Confinement,
+    /// What it tried and could.
+    pub escapes: Vec<Escape>,
+}
+
+/// Starts a worker on an empty repository in `scratch` and lets it try what it must not be able to
+/// do: open a file outside, write one, connect, execute.
 ///
 /// # Errors
 /// Why none can be started.
-pub fn check_worker() -> Result<(Confinement, Vec<Escape>)> {
-    let objects = super::objects::PrivateObjects::new()?;
+pub fn check_worker(scratch: &Scratch) -> Result<WorkerCheck> {
+    let objects = super::objects::PrivateObjects::new(scratch)?;
     let mut worker = Worker::start(objects.path())?;
     // Its own executable can be read by whoever started it.
     let outside = EXECUTABLE.get().map(|path| path.as_os_str().as_bytes());
     worker.send(&Request::Probe {
         outside: outside.unwrap_or_default().to_vec(),
     })?;
-    match worker.receive()? {
-        Response::Escapes(escapes) => Ok((worker.confinement, escapes)),
-        other => Err(unexpected(&other)),
-    }
+    let escapes = match worker.receive()? {
+        Response::Escapes(escapes) => escapes,
+        other => return Err(unexpected(&other)),
+    };
+    let pid = lock(&worker.guard.child).id();
+    Ok(WorkerCheck {
+        limits: super::limits::of(pid),
+        confinement: worker.confinement,
+        escapes,
+    })
 }
 
 /// A running worker.

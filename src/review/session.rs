@@ -44,7 +44,7 @@ impl Session {
         watch: &Watch,
     ) -> Result<&mut PrivateObjects> {
         if self.objects.is_none() {
-            let mut objects = PrivateObjects::new()?;
+            let mut objects = PrivateObjects::new(checkout.tree.archive().spool().scratch())?;
             if checkout.git.is_some() {
                 objects.add(&checkout.tree, DOT_GIT, notices, watch)?;
             }

@@ -14,6 +14,7 @@ use crate::checkpoint::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::{Stage, Watch};
+use crate::scratch::Scratch;
 use crate::text::{visible, visible_path};
 
 /// A database of runs and the store of their checkpoints (what Agno's agents carry as `db` and
@@ -25,6 +26,7 @@ pub struct Runs {
     home: Option<PathBuf>,
     durable_queue: bool,
     limits: CheckpointLimits,
+    scratch: Scratch,
 }
 
 /// A run whose checkpoint passed the gate, the store and the archive rules.
@@ -53,7 +55,16 @@ impl Runs {
             home,
             durable_queue: false,
             limits: CheckpointLimits::default(),
+            scratch: Scratch::default(),
         }
+    }
+
+    /// Puts the private files of opened runs into `scratch`, not into the system's folder for
+    /// temporary ones.
+    #[must_use]
+    pub fn with_scratch(mut self, scratch: Scratch) -> Self {
+        self.scratch = scratch;
+        self
     }
 
     /// Says that a durable queue serves these agents, which refuses the default store.
@@ -259,7 +270,7 @@ impl Runs {
             visible(&store.describe()),
             begun.elapsed()
         );
-        Archive::read(object, &self.limits, watch).await
+        Archive::read_in(object, &self.limits, &self.scratch, watch).await
     }
 
     /// Blocking [`Runs::previous`], for callers without a runtime.

@@ -8,11 +8,11 @@ use crossterm::event::Event;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::jobs::Jobs;
-use super::lending;
 use super::message::{CopyToEdit, Effect, Message};
 use super::state::State;
 use super::theme::{Theme, Tone};
 use super::update;
+use super::{editor, lending};
 use crate::{ErrorKind, Result};
 
 /// How often a line that shows progress is drawn though nothing was reported.
@@ -201,7 +201,10 @@ async fn edit(
     let Some((program, words)) = copy.words.split_first() else {
         return Ok(true);
     };
-    let ended = match screen.lend(Command::new(program).args(words))? {
+    let mut editor = Command::new(program);
+    editor.args(words);
+    editor::without_secrets(&mut editor, |name| std::env::var(name).ok());
+    let ended = match screen.lend(&mut editor)? {
         Ok(mut child) => {
             let Some(ended) = lending::outlast(&mut child, &mut outside.asked).await else {
                 return Ok(false);

@@ -4,6 +4,9 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
+
+use crate::config::holds_secret;
 
 /// Longest name of the copy that an editor is given.
 const NAME: usize = 80;
@@ -70,6 +73,23 @@ pub fn safe_name(name: &[u8]) -> String {
     }
 }
 
+/// Variables that hold secrets, and that an editor of an agent's file has no use for.
+const SECRETS: [&str; 3] = ["PGPASSWORD", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"];
+/// URLs, which may hold one.
+const PLACES: [&str; 2] = ["AFTERRUN_DB", "AFTERRUN_STORE"];
+
+/// Keeps the secrets of our own environment from `editor`.
+pub(super) fn without_secrets(editor: &mut Command, environment: impl Fn(&str) -> Option<String>) {
+    for name in SECRETS {
+        editor.env_remove(name);
+    }
+    for name in PLACES {
+        if environment(name).is_some_and(|url| holds_secret(&url)) {
+            editor.env_remove(name);
+        }
+    }
+}
+
 /// The words to start: the editor on `file`, at `line` where it is known how to say so.
 #[must_use]
 pub fn command(editor: &[String], file: &Path, line: Option<u32>) -> Vec<OsString> {
@@ -127,6 +147,32 @@ mod tests {
         assert_eq!(words("code", None), "code --wait /p/a.rs");
         assert_eq!(words("my-editor", Some(7)), "my-editor /p/a.rs");
         assert_eq!(words("vim", None), "vim /p/a.rs");
+    }
+
+    #[test]
+    fn an_editor_gets_no_secret() {
+        let mut editor = Command::new("vi");
+        let set = |name: &str| match name {
+            "AFTERRUN_DB" => Some("postgresql://app:hunter2@db/agno".to_owned()),
+            "AFTERRUN_STORE" => Some("s3://bucket/prefix".to_owned()),
+            _ => None,
+        };
+        without_secrets(&mut editor, set);
+        let removed: Vec<_> = editor
+            .get_envs()
+            .map(|(name, value)| (name.to_str(), value))
+            .collect();
+        assert!(removed.iter().all(|(_, value)| value.is_none()));
+        let names: Vec<_> = removed.iter().filter_map(|(name, _)| *name).collect();
+        assert_eq!(
+            names,
+            [
+                "AFTERRUN_DB",
+                "AWS_SECRET_ACCESS_KEY",
+                "AWS_SESSION_TOKEN",
+                "PGPASSWORD"
+            ]
+        );
     }
 
     #[test]

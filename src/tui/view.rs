@@ -176,11 +176,11 @@ fn headline(state: &State, width: usize) -> Toned {
     } else if room >= 32 {
         let rest = room - 3;
         let first = (rest / 2).max(rest.saturating_sub(fit::columns(&store)));
-        let database = fit::clip_start(&format!("{profile}{database}"), first);
+        let database = named(&profile, &database, first);
         let rest = rest - fit::columns(&database);
         format!("{database} · {}", fit::clip_start(&store, rest))
     } else {
-        fit::clip_start(&format!("{profile}{database}"), room)
+        named(&profile, &database, room)
     };
     let mut line = vec![(Tone::Accent, " afterrun ".into())];
     let mut part = |tone: Tone, text: String| {
@@ -198,6 +198,14 @@ fn headline(state: &State, width: usize) -> Toned {
         line.pop();
     }
     line
+}
+
+/// The database in so many columns, after the profile's name, which stays whole where it can.
+fn named(profile: &str, database: &str, columns: usize) -> String {
+    match columns.saturating_sub(fit::columns(profile)) {
+        0 => fit::clip_start(profile, columns),
+        rest => format!("{profile}{}", fit::clip_start(database, rest)),
+    }
 }
 
 /// Columns that the right part of a pane's title may take beside `left`.

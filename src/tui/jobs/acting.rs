@@ -126,7 +126,8 @@ fn copy(live: &Arc<Live>, path: &[u8], words: &[String], line: Option<u32>) -> R
         )
         .map_err(|error| error.hint(way_out));
     }
-    let folder = PrivateFolder::new()?;
+    let mut folder = PrivateFolder::new(live.archive.spool().scratch())?;
+    folder.grow(size)?;
     let file = folder.path().join(editor::safe_name(entry.name()));
     let failed = |error| Error::io("write", &file, error);
     let mut out = std::fs::OpenOptions::new()

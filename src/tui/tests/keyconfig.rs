@@ -2,6 +2,8 @@
 
 use super::world::App;
 use crate::config::file::ConfigFile;
+use crate::config::key::Key;
+use crate::config::layer::{Layer, Source};
 use crate::tui::action::Id;
 use crate::tui::message::Effect;
 
@@ -25,8 +27,8 @@ fn refused(text: &str, expected: &str) {
 #[test]
 fn an_empty_configuration_changes_nothing() {
     let config = read("").expect("read");
-    assert_eq!(config.keymap.keys(Id::Quit), ["q"]);
-    assert!(config.theme.is_none() && config.editor.is_none() && config.mouse.is_none());
+    assert_eq!(config.top.keymap.keys(Id::Quit), ["q"]);
+    assert_eq!(config.top.layer, Layer::default());
 }
 
 #[test]
@@ -34,12 +36,15 @@ fn what_it_says_is_taken() {
     let text = "theme = \"dark\"\neditor = \"code --wait\"\nmouse = false\n\
         [keys.content]\nnext-hunk = [\"ctrl-n\", \"]\"]\nnote = []\n[keys.prompt]\nclear = \"ctrl-k\"\n";
     let config = read(text).expect("read");
-    assert_eq!(config.theme, Some(("dark".into(), 1)));
-    assert_eq!(config.editor, Some(vec!["code".into(), "--wait".into()]));
-    assert_eq!(config.mouse, Some(false));
-    assert_eq!(config.keymap.keys(Id::NextHunk), ["ctrl-n", "]"]);
-    assert_eq!(config.keymap.keys(Id::Note), [""; 0]);
-    assert_eq!(config.keymap.keys(Id::Clear), ["ctrl-k"]);
+    let said = &config.top.layer;
+    assert_eq!(said.text(Key::Theme), Some("dark"));
+    assert_eq!(said.source(Key::Theme), Source::File(1));
+    let editor = ["code".to_owned(), "--wait".to_owned()];
+    assert_eq!(said.words(Key::Editor), Some(&editor[..]));
+    assert!(said.get(Key::Mouse).is_some() && !said.truth(Key::Mouse));
+    assert_eq!(config.top.keymap.keys(Id::NextHunk), ["ctrl-n", "]"]);
+    assert_eq!(config.top.keymap.keys(Id::Note), [""; 0]);
+    assert_eq!(config.top.keymap.keys(Id::Clear), ["ctrl-k"]);
 }
 
 #[test]
@@ -124,7 +129,7 @@ fn there_is_always_a_way_out() {
 fn bound_keys_act_and_show_everywhere() {
     let text = "[keys.everywhere]\nrestore = [\"alt-r\", \"f5\"]\nhelp = [\"f1\"]\nquit = [\"Q\"]\nview-diff = []\n";
     let mut app = App::opened(160, 60);
-    app.state.keymap = read(text).expect("read").keymap;
+    app.state.keymap = read(text).expect("read").top.keymap;
     let screen = app.screen();
     assert!(
         screen.contains("alt-r restore") && screen.contains("f1 keys"),
@@ -169,26 +174,8 @@ fn bound_keys_act_and_show_everywhere() {
 
 #[test]
 fn a_theme_is_one_of_those_there_are() {
-    #[derive(Debug, PartialEq)]
-    struct Dark;
-    impl std::str::FromStr for Dark {
-        type Err = ();
-        fn from_str(text: &str) -> Result<Self, ()> {
-            (text == "dark").then_some(Self).ok_or(())
-        }
-    }
-    let theme = |text| {
-        read(text)
-            .expect("read")
-            .theme_as::<Dark>(&["dark", "light"])
-    };
-    assert_eq!(theme("").expect("none"), None);
-    assert_eq!(theme("theme = \"dark\"").expect("known"), Some(Dark));
-    let error = theme("\ntheme = \"drak\"").expect_err("refused");
-    assert!(
-        error
-            .message()
-            .ends_with("line 2: there is no theme `drak`")
+    refused(
+        "\ntheme = \"drak\"",
+        "config.toml, line 2: there is no theme `drak` → did you mean `dark`?",
     );
-    assert_eq!(error.next_step(), Some("did you mean `dark`?"));
 }
