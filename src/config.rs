@@ -3,19 +3,20 @@
 
 pub mod file;
 mod keys;
+mod open;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::checkpoint::{FileCheckpointStore, SharedStore};
 use crate::error::{Error, ErrorKind, Result, fail};
-use crate::runs::{Runs, RunsDatabase, SqliteRuns, Tables};
+use crate::runs::{Runs, RunsDatabase, Tables};
 use crate::text::visible;
 
 /// Names of a database, a store and tables, as given.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// A SQLite path or URL.
+    /// A SQLite path or URL, or a PostgreSQL URL.
     pub database: Option<String>,
     /// A directory or `file://` URL.
     pub store: Option<String>,
@@ -31,7 +32,7 @@ impl Settings {
     /// # Errors
     /// [`ErrorKind::Usage`] when no database is named; what database and store answer.
     pub fn open(&self) -> Result<Runs> {
-        let database: Arc<dyn RunsDatabase> = Arc::new(self.open_database()?);
+        let database = self.open_database()?;
         let store = match &self.store {
             Some(_) => Some(self.open_store()?),
             None => None,
@@ -43,7 +44,7 @@ impl Settings {
     ///
     /// # Errors
     /// As [`Settings::open`].
-    pub fn open_database(&self) -> Result<SqliteRuns> {
+    pub fn open_database(&self) -> Result<Arc<dyn RunsDatabase>> {
         let Some(url) = self.database.as_deref().filter(|url| !url.is_empty()) else {
             return Err(
                 Error::new(ErrorKind::Usage, "No database is configured").hint(
@@ -51,14 +52,7 @@ impl Settings {
                 ),
             );
         };
-        if is_postgres(url) {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                format!("{} cannot be read yet: only SQLite is", masked(url)),
-            )
-            .hint("name a SQLite file with --db FILE"));
-        }
-        let database = SqliteRuns::open(sqlite_path(url)?, self.tables.clone())?;
+        let database = open::database(url, &self.tables)?;
         tracing::info!(
             "the database {} is open, to be read only; its tables are {} and {}",
             masked(url),

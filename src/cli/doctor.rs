@@ -9,7 +9,7 @@ use super::exit;
 use super::output::Style;
 use crate::config::masked;
 use crate::error::{Error, ErrorKind, Result};
-use crate::runs::{Runs, RunsDatabase};
+use crate::runs::Runs;
 
 struct Check {
     name: &'static str,
@@ -40,7 +40,7 @@ pub(super) async fn doctor(context: &Context) -> Result<ExitCode> {
         let store = settings.store.as_ref().map(|_| settings.open_store());
         let store = match store.transpose() {
             Ok(store) => {
-                Runs::new(std::sync::Arc::new(database), store, settings.home.clone())
+                Runs::new(database, store, settings.home.clone())
                     .checkpoint_store()
                     .await
             }

@@ -22,7 +22,7 @@ use crate::tui::theme::Choice;
 /// `afterrun` without a command.
 pub(super) async fn configured(context: &Context) -> Result<()> {
     let config = context.config()?;
-    context.settings().open_database()?;
+    context.settings().open_database()?.check().await?;
     need_terminal("`afterrun runs` lists the runs")?;
     let start = Start {
         config,
@@ -34,7 +34,7 @@ pub(super) async fn configured(context: &Context) -> Result<()> {
 /// `afterrun open`: the interface at a run, a file, a line.
 pub(super) async fn at(context: &Context, args: OpenArgs) -> Result<()> {
     let config = context.config()?;
-    context.settings().open_database()?;
+    context.settings().open_database()?.check().await?;
     need_terminal(
         "`afterrun show RUN`, `afterrun diff RUN PATH` and `afterrun cat RUN PATH` print",
     )?;
@@ -137,7 +137,7 @@ struct Start {
 
 async fn open(context: &Context, settings: &Settings, start: Start) -> Result<()> {
     let runs = settings.open()?;
-    let notices = runs.store_notice().into_iter().collect();
+    let notices = runs.store_notice().await.into_iter().collect();
     let mut look = context.look();
     let configured = start.config.theme_as(&Choice::ALL.map(|(name, _)| name))?;
     look.theme = look.theme.or(configured);

@@ -14,7 +14,7 @@ use crate::text::human_bytes;
 /// `afterrun agents`.
 pub(super) async fn agents(context: &Context) -> Result<()> {
     let runs = context.settings().open_database()?;
-    let agents = crate::runs::RunsDatabase::agents(&runs).await?;
+    let agents = runs.agents().await?;
     let output = context.output();
     if output.json {
         let agents: Vec<Value> = agents
@@ -78,7 +78,7 @@ pub(super) async fn runs(context: &Context, args: &RunsArgs) -> Result<()> {
     };
     let after = args.after.as_deref().map(str::parse).transpose()?;
     let database = context.settings().open_database()?;
-    let page = crate::runs::RunsDatabase::page(&database, &filter, args.limit, after).await?;
+    let page = database.page(&filter, args.limit, after).await?;
     let output = context.output();
     if output.json {
         let runs: Vec<Value> = page
