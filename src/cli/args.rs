@@ -50,7 +50,7 @@ pub(super) struct Arguments {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Options everywhere")]
 pub(super) struct Global {
-    /// The database: a SQLite path or sqlite:///path
+    /// The database: a SQLite path, sqlite:///path or postgresql://…
     #[arg(
         long,
         value_name = "URL",
