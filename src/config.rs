@@ -7,6 +7,7 @@ pub mod key;
 mod keys;
 pub mod layer;
 mod masked;
+mod open;
 mod page;
 mod store;
 
@@ -16,14 +17,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result, fail};
-use crate::runs::{Runs, RunsDatabase, SqliteRuns, Tables};
+use crate::runs::{Runs, RunsDatabase, Tables};
 use crate::scratch::Scratch;
 use crate::text::visible;
 
 /// Names of a database, a store and tables, as given.
 #[derive(Clone, Default)]
 pub struct Settings {
-    /// A SQLite path or URL.
+    /// A SQLite path or URL, or a PostgreSQL URL.
     pub database: Option<String>,
     /// A directory or `file://` URL; `postgres` for the database's own tables, or a PostgreSQL URL
     /// with `schema` and `table` among its parameters.
@@ -98,21 +99,14 @@ impl Settings {
                 ),
             );
         };
-        if is_postgres(url) {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                format!("{} cannot be read yet: only SQLite is", masked(url)),
-            )
-            .hint("name a SQLite file with --db FILE"));
-        }
-        let database = SqliteRuns::open(sqlite_path(url)?, self.tables.clone())?;
+        let database = open::database(url, &self.tables)?;
         tracing::info!(
             "the database {} is open, to be read only; its tables are {} and {}",
             masked(url),
             visible(&self.tables.sessions),
             visible(&self.tables.runs)
         );
-        Ok(Arc::new(database))
+        Ok(database)
     }
 
     /// The database for titles, its password masked.
