@@ -155,6 +155,7 @@ fn store(url: &str) -> PostgresCheckpointStore {
         .expect("names")
 }
 
+#[allow(clippy::needless_pass_by_value)] // it is an argument of map_err
 fn told(error: Error) -> (ErrorKind, String) {
     let said = error.message().to_owned();
     assert!(!said.contains(['\n', '\r']), "{said}");
@@ -415,7 +416,7 @@ fn a_slow_line_is_waited_for_and_left_when_told() {
     let cancel = CancellationToken::new();
     let stop = cancel.clone();
     let begun = Instant::now();
-    let watch = Watch::reporting(cancel.clone(), |_| {});
+    let watch = Watch::new(cancel);
     let waiting = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(500));
         stop.cancel();

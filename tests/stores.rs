@@ -37,12 +37,15 @@ enum Damage {
     Flipped,
 }
 
-/// A store with nothing in it, and a way around it.
+/// Does something to an object without asking its store.
+type Around<How> = Box<dyn Fn(&CheckpointRef, How)>;
+
+/// A store with nothing in it, and ways around it.
 struct Subject {
     store: SharedStore,
-    damage: Box<dyn Fn(&CheckpointRef, Damage)>,
-    /// Removes the object without asking the store.
-    remove: Box<dyn Fn(&CheckpointRef)>,
+    damage: Around<Damage>,
+    /// Removes the object.
+    remove: Around<()>,
     ways: Ways,
     runtime: Arc<Runtime>,
     /// What has to stay as long as the store is used, and a place for sources.
@@ -247,7 +250,7 @@ fn deleted(subject: &Subject) {
 fn deleted_in_between(subject: &Subject) {
     let reference = subject.put(b"here now");
     assert!(subject.contains(&reference));
-    (subject.remove)(&reference);
+    (subject.remove)(&reference, ());
     assert!(!subject.contains(&reference));
     let opened = subject.open(&reference, &Watch::default());
     assert_eq!(refused(opened), missing());
@@ -458,7 +461,7 @@ fn directory(limit: u64) -> Subject {
             }
             fs::write(&path, bytes).expect("written");
         }),
-        remove: Box::new(move |reference| {
+        remove: Box::new(move |reference, ()| {
             fs::remove_file(gone.join(reference.sha256())).expect("removed");
         }),
         ways: Ways {
@@ -498,7 +501,7 @@ fn tables(cluster: &Arc<Cluster>, limit: u64) -> Subject {
                 ),
             );
         }),
-        remove: Box::new(move |reference| {
+        remove: Box::new(move |reference, ()| {
             let sha256 = reference.sha256();
             let removed = format!("DELETE FROM {schema}.objects WHERE sha256 = '{sha256}'");
             gone.sql("postgres", &removed);

@@ -17,7 +17,7 @@ impl Settings {
     /// # Errors
     /// [`ErrorKind::Usage`] when none is; what the store answers.
     pub fn open_store(&self) -> Result<SharedStore> {
-        self.store_by(|directory| FileCheckpointStore::open(directory))
+        self.store_by(FileCheckpointStore::open)
     }
 
     /// Opens the store that is named, for writing: a directory is made when it is not there.
@@ -25,7 +25,7 @@ impl Settings {
     /// # Errors
     /// As [`Settings::open_store`].
     pub fn create_store(&self) -> Result<SharedStore> {
-        self.store_by(|directory| FileCheckpointStore::create(directory))
+        self.store_by(FileCheckpointStore::create)
     }
 
     fn store_by(
