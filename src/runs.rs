@@ -13,6 +13,8 @@ mod retention;
 #[cfg(feature = "app")]
 mod since;
 mod sqlite;
+#[cfg(feature = "app")]
+mod told;
 
 pub use binding::Binding;
 pub use database::{RunsDatabase, Tables};
@@ -28,3 +30,5 @@ pub use retention::{DEFAULT_RETAINED, Retention};
 #[cfg(feature = "app")]
 pub use since::since;
 pub use sqlite::SqliteRuns;
+#[cfg(feature = "app")]
+pub use told::told;

@@ -155,6 +155,7 @@ async fn open(context: &Context, settings: &Settings, start: Start) -> Result<()
         mouse: start.config.mouse.unwrap_or(true),
         keymap: start.config.keymap,
         editor: start.config.editor,
+        refresh: Some(tui::state::EVERY),
         look,
     })
     .await

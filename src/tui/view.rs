@@ -8,7 +8,7 @@ use ratatui::style::Style;
 use super::action::Id;
 use super::keymap::Keymap;
 use super::layout::{Areas, SMALLEST};
-use super::state::{Pane, State, toned_width};
+use super::state::{Pane, State, live_word, toned_width};
 use super::theme::{Theme, Tone, Toned};
 use super::{fit, footer, linear, overlays, panes};
 use crate::text::visible;
@@ -157,6 +157,11 @@ fn headline(state: &State, width: usize) -> Toned {
             fit::count(runs, "run")
         )
     });
+    let live = live_word(state);
+    let counted = match (counted, live.clone()) {
+        (Some(counted), Some(live)) => Some(format!("{counted} · {live}")),
+        (counted, live) => counted.or(live),
+    };
     let labels = &state.labels;
     let profile = labels
         .profile
