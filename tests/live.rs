@@ -96,7 +96,9 @@ fn the_database_goes_and_comes_back() {
         open(&mut person, id::STORY2).await;
         person.wait_for("+ Edited by the engineer").await;
         fake.database.fail(true);
-        person.wait_for("The database does not answer (R tries again)").await;
+        person
+            .wait_for("The database does not answer (R tries again)")
+            .await;
         person.wait_for("seen 0s ago").await;
         // The list and the open run stay usable.
         person.keys("3 f d 2 G g 1 G g");
@@ -184,8 +186,15 @@ fn five_hundred_come_into_twenty_thousand() {
     play(async |fake, mut person| {
         person.wait_for("24 runs · live").await;
         let many = |from: i64, count: i64, made: i64| {
-            (from..from + count)
-                .map(move |n| row(&format!("run-{n}"), &format!("s-{}", n / 4), "ERROR", n % 4 + 1, made + n))
+            (from..from + count).map(move |n| {
+                row(
+                    &format!("run-{n}"),
+                    &format!("s-{}", n / 4),
+                    "ERROR",
+                    n % 4 + 1,
+                    made + n,
+                )
+            })
         };
         let made = MADE - 100_000;
         fake.database.change(|runs| {
@@ -204,8 +213,15 @@ fn five_hundred_come_into_twenty_thousand() {
             runs.splice(0..0, new);
         });
         person.wait_for("500 new").await;
-        println!("the longest frame before {before:?}, then {:?}", person.cost().longest);
-        assert!(person.cost().longest < FRAME.max(before * 2), "{:?}", person.cost().longest);
+        println!(
+            "the longest frame before {before:?}, then {:?}",
+            person.cost().longest
+        );
+        assert!(
+            person.cost().longest < FRAME.max(before * 2),
+            "{:?}",
+            person.cost().longest
+        );
     });
 }
 
@@ -244,7 +260,10 @@ fn a_live_writer_is_followed_in_a_real_terminal() {
         .query_row("PRAGMA wal_checkpoint(RESTART)", [], |_| Ok(()))
         .expect("a checkpoint");
     writer
-        .execute("UPDATE agno_runs SET status = 'ERROR' WHERE run_id = 'live-0'", [])
+        .execute(
+            "UPDATE agno_runs SET status = 'ERROR' WHERE run_id = 'live-0'",
+            [],
+        )
         .expect("written");
     terminal.keys("s");
     terminal.keys("s");

@@ -230,7 +230,7 @@ mod tests {
         std::fs::remove_file(&path).expect("removed");
         let gone = runs.files.look(&path).version(&path).expect_err("gone");
         assert!(
-            gone.message().ends_with("No such file or directory"),
+            gone.message().ends_with("no such file or directory"),
             "{gone}"
         );
     }

@@ -14,6 +14,8 @@ use crate::tui::state::{EVERY, Failure, Item, Node};
 fn live(width: u16, height: u16) -> App {
     let mut app = App::listed(width, height);
     app.state.live.every = Some(EVERY);
+    app.state.now_ms += 60_000;
+    app.state.live.seen = Some(app.state.now_ms);
     app
 }
 
@@ -74,7 +76,7 @@ fn chosen(app: &App) -> Option<&str> {
 }
 
 fn newcomer(id: &str, status: &str, turn: i64) -> RunRow {
-    run(id, "s-refunds", Some("engineer"), status, turn, 10)
+    run(id, "s-refunds", Some("engineer"), status, turn, -30)
 }
 
 #[test]
@@ -87,7 +89,7 @@ fn what_comes_in_is_marked_counted_and_moves_nothing() {
     let screen = app.screen();
     assert!(screen.contains("1 new"), "{screen}");
     assert!(screen.contains("▶◆"), "{screen}");
-    assert!(screen.contains("3 agents · 8 runs · live"), "{screen}");
+    assert!(screen.contains("2 agents · 8 runs · live"), "{screen}");
     // The same again is not counted again.
     looked(&mut app, 3, vec![newcomer("new", "RUNNING", 5)], runs());
     assert!(app.screen().contains("8 runs · live"), "{}", app.screen());

@@ -295,25 +295,22 @@ fn follow_on(state: &mut State, rows: &[RunRow], missing: &[String]) {
 fn came_in(state: &mut State, unknown: Vec<RunRow>) {
     let now = state.now();
     let mut listed = Vec::new();
-    // Where not all of the newest are listed, one of the second that was counted last may be in it.
     let all_listed = state.runs.lists_the_newest();
     for run in unknown {
         if state.live.followed.contains_key(&run.run_id) {
             continue;
         }
         state.live.gone.remove(&run.run_id);
-        let is_new = state.live.meet(&run)
-            && run.created_at.is_some_and(|made| {
-                let counted = state.live.counted;
-                counted.is_none_or(|counted| made > counted || (made == counted && all_listed))
-            });
+        let first = state.live.meet(&run);
+        let beyond = state.runs.is_beyond(run.created_at);
+        // What has a place in a list of all and is not there came in since, whenever it was made.
+        let is_new = first && ((all_listed && !beyond) || run.created_at > state.live.counted);
         if is_new {
             let sessions = std::mem::take(&mut state.runs.sessions);
             state.runs.count_new(&run, &sessions);
             state.runs.sessions = sessions;
         }
         state.live.saw(run.created_at, now);
-        let beyond = state.runs.is_beyond(run.created_at);
         if !state.runs.lets_through(&run) || beyond {
             if beyond && is_new && state.runs.lets_through(&run) {
                 state.live.came_in(&run.run_id, state.now_ms);
@@ -321,7 +318,7 @@ fn came_in(state: &mut State, unknown: Vec<RunRow>) {
             state.live.follow(run);
             continue;
         }
-        if is_new {
+        if first {
             state.live.came_in(&run.run_id, state.now_ms);
         }
         listed.push(run);
