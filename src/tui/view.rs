@@ -158,8 +158,16 @@ fn headline(state: &State, width: usize) -> Toned {
         )
     });
     let live = live_word(state);
-    let counted = match (counted, live.clone()) {
-        (Some(counted), Some(live)) => Some(format!("{counted} · {live}")),
+    let counted = match (counted, live) {
+        (Some(counted), Some(live)) => {
+            let both = format!("{counted} · {live}");
+            let least = fit::columns(" afterrun ── ") + fit::columns(&who) + 5;
+            // When the database was seen says more than how much there was in it.
+            match least + fit::columns(&both) <= width {
+                true => Some(both),
+                false => Some(live),
+            }
+        }
         (counted, live) => counted.or(live),
     };
     let labels = &state.labels;
