@@ -267,8 +267,10 @@ fn a_live_writer_is_followed_in_a_real_terminal() {
         .expect("written");
     terminal.keys("s");
     terminal.keys("s");
-    terminal.wait_for("ERROR");
+    terminal.wait_for("found");
+    terminal.wait_gone("▶");
     terminal.keys("\x1b");
+    terminal.wait_for("▶");
     writer
         .execute("DELETE FROM agno_runs WHERE session_id = 'live'", [])
         .expect("written");
