@@ -71,7 +71,7 @@ pub(super) async fn show(context: &Context, args: &RunArg) -> Result<()> {
     };
     let session = runs.database().session(&row.session_id).await?;
     let rows: Vec<&RunRow> = session.iter().collect();
-    for (name, value) in told(&binding, &rows, super::runs::now()) {
+    for (name, value) in told(&binding, &rows, runs::now()) {
         let name = format!("{name:<11}");
         output.styled(&[(Style::Dim, &name), (Style::Plain, &value)])?;
     }
