@@ -15,6 +15,8 @@ mod retention;
 #[cfg(feature = "app")]
 mod since;
 mod sqlite;
+#[cfg(feature = "app")]
+mod told;
 
 pub(crate) use crate::checkpoint::block_on;
 pub use binding::Binding;
@@ -31,3 +33,5 @@ pub use retention::{DEFAULT_RETAINED, Retention};
 #[cfg(feature = "app")]
 pub use since::since;
 pub use sqlite::SqliteRuns;
+#[cfg(feature = "app")]
+pub use told::told;

@@ -37,6 +37,7 @@ pub mod view;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
+use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -81,6 +82,8 @@ pub struct Options {
     pub keymap: Keymap,
     /// The editor that is configured, in words.
     pub editor: Option<Vec<String>>,
+    /// How often the list looks what changed in the database; never without.
+    pub refresh: Option<Duration>,
     /// Colours, characters, and which screen.
     pub look: Look,
 }
@@ -145,6 +148,7 @@ fn first_state(options: Options, size: (u16, u16)) -> State {
     };
     let mut state = State::new(labels, options.opening_as, size, driver::now_ms());
     state.mouse = options.mouse;
+    state.live.every = options.refresh.filter(|every| !every.is_zero());
     state.open_first = options.open;
     state.place = options.place;
     state.content.base = options.base;

@@ -12,7 +12,7 @@ use afterrun::checkpoint::FileCheckpointStore;
 use afterrun::runs::{Runs, SqliteRuns, Tables};
 use afterrun::tui::action::TABLE;
 use afterrun::tui::state::Labels;
-use common::headless::{Cost, Person, key, with};
+use common::headless::{Cost, Person, key, live};
 use common::pty::Terminal;
 use common::{Place, id, world};
 use crossterm::event::{
@@ -25,6 +25,9 @@ use rustix::process::Signal;
 const EVENTS: u32 = 20_000;
 /// No frame takes longer, in the loop's own time; code that is not optimised takes many times as long.
 const FRAME: Duration = Duration::from_millis(if cfg!(debug_assertions) { 250 } else { 100 });
+
+/// How often the list looks for changes meanwhile.
+const TICK: Duration = Duration::from_millis(20);
 
 /// Letters for prompts. No slash: a restore must not go out of the working directory.
 const LETTERS: &str = "abcdefgxyzREADM0123456789-_. éß日本🙂\u{301}\u{202e}";
@@ -187,10 +190,11 @@ fn nothing_a_monkey_does_breaks_the_interface() {
     for (seed, ((database, store), last)) in (1..).zip(worlds.into_iter().flatten()) {
         let mut cost = Cost::default();
         let into = &mut cost;
-        let left = runtime.block_on(with(
+        let left = runtime.block_on(live(
             runs(&database, &store),
             labels(),
             (160, 45),
+            Some(TICK),
             async |person| *into = play(person, seed, EVENTS, last).await,
         ));
         assert!(!left, "seed {seed} left the interface");

@@ -151,6 +151,7 @@ async fn open(context: &Context, settings: &Settings, start: Start) -> Result<()
         mouse: in_force.values.truth(Key::Mouse),
         keymap: in_force.keymap.clone(),
         editor: in_force.values.words(Key::Editor).map(<[String]>::to_vec),
+        refresh: Some(in_force.values.time(Key::Refresh)),
         look: context.look(),
     })
     .await

@@ -11,7 +11,7 @@ use super::{runs, target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::{Progress, Stage, Watch};
 use crate::review::{Notice, Review};
-use crate::runs::{OpenedRun, RunRow, gate};
+use crate::runs::{Binding, OpenedRun, RunRow, gate, told};
 use crate::text::grouped;
 
 /// `afterrun show`.
@@ -50,6 +50,7 @@ pub(super) async fn show(context: &Context, args: &RunArg) -> Result<()> {
         .as_ref()
         .map(|review| review.notices().to_vec())
         .unwrap_or_default();
+    let binding = runs.database().binding(&row.session_id).await?;
     let output = context.output();
     if output.json {
         let refusal = gate(&id, Some(&row), &context.opening()).err();
@@ -61,9 +62,33 @@ pub(super) async fn show(context: &Context, args: &RunArg) -> Result<()> {
             "head": review.as_ref().and_then(|review| review.head()),
             "state": opened.as_ref().ok().map(|opened| opened.archive.state().to_serde()),
             "notices": notices.iter().map(notice_json).collect::<Vec<_>>(),
+            "binding": binding.as_ref().map(binding_json),
         }));
     }
-    print(output, &row, &proof, &opened, &notices)
+    print(output, &row, &proof, &opened, &notices)?;
+    let Some(binding) = binding else {
+        return Ok(());
+    };
+    let session = runs.database().session(&row.session_id).await?;
+    let rows: Vec<&RunRow> = session.iter().collect();
+    for (name, value) in told(&binding, &rows, runs::now()) {
+        let name = format!("{name:<11}");
+        output.styled(&[(Style::Dim, &name), (Style::Plain, &value)])?;
+    }
+    Ok(())
+}
+
+/// What a session is bound to, in JSON; times in epoch seconds.
+fn binding_json(binding: &Binding) -> Value {
+    json!({
+        "agent_id": binding.agent_id,
+        "run_id": binding.run_id,
+        "held_until": binding.held_until,
+        "phase": binding.phase,
+        "warm_until": binding.warm_until,
+        "kept": binding.kept,
+        "retired": binding.retired,
+    })
 }
 
 /// The steps from row to archive, as far as they went.

@@ -7,6 +7,7 @@ mod page;
 mod reading;
 mod retention;
 mod row;
+mod version;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use rusqlite::Connection;
 
 use self::reading::{Reading, Readings};
 use self::row::{COLUMNS, run_row, text};
+use self::version::Files;
 use super::binding::Binding;
 use super::database::{LOCK_GRACE, RunsDatabase, Tables};
 use super::model::{AgentSummary, Cursor, RunFilter, RunPage, RunRow};
@@ -30,6 +32,7 @@ pub struct SqliteRuns {
     path: PathBuf,
     tables: Tables,
     readings: Arc<Readings>,
+    files: Arc<Files>,
     /// The reading that this is used for, where it can be given up.
     reading: Option<Arc<Reading>>,
 }
@@ -44,6 +47,7 @@ impl SqliteRuns {
             path: path.into(),
             tables,
             readings: Arc::default(),
+            files: Arc::default(),
             reading: None,
         };
         match std::fs::metadata(&this.path) {
@@ -281,7 +285,8 @@ impl RunsDatabase for SqliteRuns {
     }
 
     async fn version(&self) -> Result<Option<u64>> {
-        self.read(|this| Ok(Some(this.state_of_files()))).await
+        self.read(|this| this.files.look(&this.path).version(&this.path).map(Some))
+            .await
     }
 
     async fn binding(&self, session_id: &str) -> Result<Option<Binding>> {

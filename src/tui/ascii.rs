@@ -18,6 +18,7 @@ pub const SIGNS: &[(&str, &str)] = &[
     // The star marks already.
     ("●", "#"),
     ("⧗", "%"),
+    ("◆", "N"),
     ("✓", "^"),
     ("…", "~"),
     ("›", "$"),

@@ -6,9 +6,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crossterm::event::Event;
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::Instant;
 
 use super::jobs::Jobs;
-use super::message::{CopyToEdit, Effect, Message};
+use super::message::{Answer, CopyToEdit, Effect, Message};
 use super::state::State;
 use super::theme::{Theme, Tone};
 use super::update;
@@ -119,16 +120,20 @@ pub async fn drive(
     let mut tick = tokio::time::interval(TICK);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut messages = vec![Message::Start];
+    let mut look = None;
     loop {
         for message in messages.drain(..) {
             if matches!(message, Message::Resize(..)) {
                 // Though it be as large as before: it may have been smaller in between.
                 screen.forget();
             }
-            state.now_ms = (outside.clock)();
+            if !(state.linear && is_a_look(&message)) {
+                state.now_ms = (outside.clock)();
+            }
             for effect in update::update(state, message) {
                 match carry_out(effect, state, screen, jobs)? {
                     Next::GoOn => {}
+                    Next::LookAt(at) => look = Some(at),
                     Next::Edit(copy) if edit(&copy, state, screen, outside).await? => {}
                     Next::Edit(_) | Next::Leave => return Ok(()),
                 }
@@ -159,10 +164,34 @@ pub async fn drive(
                 messages.extend(first);
                 messages.extend(waiting(answered));
             }
+            () = until(look), if look.is_some() => {
+                look = None;
+                messages.push(Message::Look);
+            }
             // Somebody who listens is told what changed, not that time passes.
-            _ = tick.tick(), if state.at_work() && !state.linear => messages.push(Message::Tick),
+            _ = tick.tick(), if ticks(state) => messages.push(Message::Tick),
         }
     }
+}
+
+async fn until(at: Option<Instant>) {
+    if let Some(at) = at {
+        tokio::time::sleep_until(at).await;
+    }
+}
+
+/// Whether what is shown changes with time alone.
+fn ticks(state: &State) -> bool {
+    (state.at_work() || state.live.counts_seconds()) && !state.linear
+}
+
+/// Whether the message is about looking for changes: for somebody who listens no time passes by that,
+/// so that nothing is said anew where nothing changed.
+fn is_a_look(message: &Message) -> bool {
+    matches!(
+        message,
+        Message::Look | Message::Answer(_, Answer::Look(_) | Answer::Bound(_))
+    )
 }
 
 /// What is there already, up to a burst.
@@ -186,6 +215,8 @@ fn taken(event: Event) -> Option<Message> {
 /// What follows when something is done.
 enum Next {
     GoOn,
+    /// Changes are looked for at this time.
+    LookAt(Instant),
     /// An editor is given the terminal.
     Edit(CopyToEdit),
     Leave,
@@ -228,6 +259,7 @@ fn carry_out(
 ) -> Result<Next> {
     match effect {
         Effect::Start(number, request) => jobs.start(number, request),
+        Effect::LookIn(pause) => return Ok(Next::LookAt(Instant::now() + pause)),
         Effect::Cancel(slot) => jobs.cancel(slot),
         Effect::Go(number) => jobs.go(number),
         Effect::Rest(handle) => jobs.rest(&handle),
@@ -256,9 +288,13 @@ fn carry_out(
         }
         Effect::Suspend => {
             screen.suspend()?;
-            // Whoever says `fg` looks here.
-            state.focused = true;
             state.size = screen.size()?;
+            // Whoever says `fg` looks here. A look that was planned is due by now, or is planned by this.
+            for effect in update::update(state, Message::Focus(true)) {
+                if let next @ Next::LookAt(_) = carry_out(effect, state, screen, jobs)? {
+                    return Ok(next);
+                }
+            }
         }
         Effect::Quit => return Ok(Next::Leave),
     }

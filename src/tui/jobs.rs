@@ -4,6 +4,7 @@
 mod acting;
 mod handle;
 mod keep;
+mod look;
 mod paths;
 mod ready;
 mod syntax;

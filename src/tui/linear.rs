@@ -24,6 +24,7 @@ const WORDS: &[(&str, &str)] = &[
     ("▸", "folded"),
     ("●", "open"),
     ("*", "marked"),
+    ("◆", "new"),
     ("⧗", "deleted by the next turn"),
     ("✓", "viewed"),
     ("…", "working"),

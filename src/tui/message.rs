@@ -2,10 +2,14 @@
 //! a number and each answer the number it answers, so that a late one is known for what it is.
 
 mod answer;
+mod look;
 mod request;
 
 pub use answer::{Answer, Compared, Completion, CopyToEdit, Fetched, Resolved, Verified, Written};
+pub use look::{Look, LookFor};
 pub use request::{PageUse, Request, Slot, Unfold};
+
+use std::time::Duration;
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
@@ -29,6 +33,8 @@ pub enum Message {
     Focus(bool),
     /// Time passed while something is at work.
     Tick,
+    /// The time has come to look what changed in the database.
+    Look,
     /// The terminal took no copy of this text, and why.
     NotCopied(String, Failure),
     /// What a job answers.
@@ -40,6 +46,8 @@ pub enum Message {
 pub enum Effect {
     /// Start a job under this number; an older one in its slot is cancelled.
     Start(u64, Request),
+    /// Say [`Message::Look`] after this time; a time that was asked for before counts no more.
+    LookIn(Duration),
     /// Stop what runs in the slot.
     Cancel(Slot),
     /// The plan with this number was agreed to: carry it out.

@@ -16,6 +16,10 @@ pub const SIGNS: &[(&str, &str)] = &[
     ("●", "the run that is open"),
     ("*", "marked: a run to compare, a file to restore"),
     (
+        "◆",
+        "new: it came in while the list stood there; until it is chosen, or for a minute",
+    ),
+    (
         "⧗",
         "retention: the session's next completed turn deletes this checkpoint",
     ),

@@ -9,7 +9,9 @@ mod files;
 mod fold;
 mod info;
 mod lines;
+mod live;
 pub mod needle;
+mod newcomers;
 mod overlay;
 mod place;
 mod recent;
@@ -36,6 +38,8 @@ pub use files::{FileRow, FilesPane, Show};
 pub use fold::{Block, Fold, Info, InfoLine};
 pub use info::{JSON, about, commit_name, info};
 pub use lines::{change_title, counts, lines, side_by_side, status_tone};
+pub use live::{Bound, EVERY, Live, Lost, is_unfinished, shown_session, word as live_word};
+pub use newcomers::Change;
 pub use overlay::{Help, Overlay, Palette, PaletteItem, Prompt, PromptKind, Subject};
 pub use place::{Destination, Seek, split_line};
 pub use recent::Recent;
@@ -280,6 +284,8 @@ pub struct State {
     pub zoom: bool,
     /// The list.
     pub runs: RunsPane,
+    /// How the list keeps up with the database.
+    pub live: Live,
     /// The tree.
     pub files: FilesPane,
     /// Diff, file, info.
@@ -340,6 +346,7 @@ impl State {
             focus: Pane::Runs,
             zoom: false,
             runs: RunsPane::default(),
+            live: Live::default(),
             files: FilesPane::default(),
             content: ContentPane::default(),
             opened: None,

@@ -15,6 +15,7 @@ mod keyconfig;
 mod keys;
 mod linear;
 mod lists;
+mod live;
 mod look;
 mod marks;
 mod opening;

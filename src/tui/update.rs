@@ -11,6 +11,7 @@ mod copy;
 mod enabled;
 mod files;
 mod info;
+mod live;
 mod mouse;
 mod open;
 mod overlay;
@@ -45,9 +46,11 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         Message::Paste(text) => overlay::paste(state, &mut out, &text),
         Message::Mouse(event) => mouse::mouse(state, &mut out, event),
         Message::Resize(width, height) => state.size = (width, height),
-        Message::Focus(here) => state.focused = here,
+        Message::Focus(here) => live::focus(state, &mut out, here),
+        Message::Look => live::due(state, &mut out),
         Message::NotCopied(text, why) => copy::to_file(state, &mut out, text, &why),
         Message::Tick => {
+            live::pass(state);
             if let Some(opening) = &mut state.opening {
                 opening.chain.now = state.now_ms;
             }
@@ -97,6 +100,7 @@ pub(super) fn job_began(state: &mut State, number: u64, what: String) {
 fn start(state: &mut State, out: &mut Vec<Effect>) {
     request(state, out, Request::Agents);
     runs::reload(state, out, PageUse::Replace);
+    live::start(state, out);
     if let Some(run_id) = state.open_first.take() {
         let place = state.place.take();
         open::open(state, out, run_id);
@@ -183,6 +187,7 @@ pub(super) fn act(state: &mut State, out: &mut Vec<Effect>, id: Id) {
             state.say(Tone::Plain, format!("mouse {how}"));
         }
         Id::Refresh => {
+            live::forget(state);
             request(state, out, Request::Agents);
             runs::reload(state, out, PageUse::Replace);
             state.say(Tone::Plain, "reading the list again");
@@ -331,6 +336,7 @@ fn settle(state: &mut State, out: &mut Vec<Effect>) {
     files::settle(state);
     content::follow(state, out);
     content::settle(state);
+    live::follow_binding(state, out);
 }
 
 /// Shows `view`, and the content pane where it is not on the screen.

@@ -8,7 +8,7 @@ use ratatui::style::Style;
 use super::action::Id;
 use super::keymap::Keymap;
 use super::layout::{Areas, SMALLEST};
-use super::state::{Pane, State, toned_width};
+use super::state::{Pane, State, live_word, toned_width};
 use super::theme::{Theme, Tone, Toned};
 use super::{fit, footer, linear, overlays, panes};
 use crate::text::visible;
@@ -157,6 +157,19 @@ fn headline(state: &State, width: usize) -> Toned {
             fit::count(runs, "run")
         )
     });
+    let live = live_word(state);
+    let counted = match (counted, live) {
+        (Some(counted), Some(live)) => {
+            let both = format!("{counted} · {live}");
+            let least = fit::columns(" afterrun ── ") + fit::columns(&who) + 5;
+            // When the database was seen says more than how much there was in it.
+            match least + fit::columns(&both) <= width {
+                true => Some(both),
+                false => Some(live),
+            }
+        }
+        (counted, live) => counted.or(live),
+    };
     let labels = &state.labels;
     let profile = labels
         .profile

@@ -4,14 +4,14 @@
 use std::collections::HashMap;
 use std::io::{self, Read};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
 use afterrun::checkpoint::{CheckpointRef, CheckpointStore, Lease, StoredObject};
 use afterrun::progress::Watch;
 use afterrun::runs::{
-    AgentSummary, Binding, Cursor, RunFilter, RunPage, RunRow, Runs, RunsDatabase, SqliteRuns,
-    Tables,
+    AgentSummary, Binding, Cursor, RunFilter, RunOrder, RunPage, RunRow, Runs, RunsDatabase,
+    SqliteRuns, Tables,
 };
 use afterrun::{Error, ErrorKind, Result};
 
@@ -23,6 +23,11 @@ pub struct FakeDatabase {
     rows: Mutex<RunPage>,
     agents: Vec<AgentSummary>,
     failing: AtomicBool,
+    /// Moved on by each change.
+    version: AtomicU64,
+    bindings: Mutex<HashMap<String, Binding>>,
+    /// Reads of rows and pages so far.
+    pub reads: AtomicU32,
 }
 
 impl FakeDatabase {
@@ -34,6 +39,9 @@ impl FakeDatabase {
             rows: Mutex::new(rows.expect("rows")),
             agents: real.agents().await.expect("agents"),
             failing: AtomicBool::new(false),
+            version: AtomicU64::new(1),
+            bindings: Mutex::default(),
+            reads: AtomicU32::new(0),
         }
     }
 
@@ -45,6 +53,14 @@ impl FakeDatabase {
     /// Changes the rows.
     pub fn change(&self, change: impl FnOnce(&mut Vec<RunRow>)) {
         change(&mut self.rows.lock().expect("whole").runs);
+        self.version.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Binds a session.
+    pub fn bind(&self, session: &str, binding: Binding) {
+        let mut bindings = self.bindings.lock().expect("whole");
+        bindings.insert(session.to_owned(), binding);
+        self.version.fetch_add(1, Ordering::SeqCst);
     }
 
     fn answer<T>(&self, answer: impl FnOnce(&RunPage) -> T) -> Result<T> {
@@ -68,8 +84,12 @@ impl RunsDatabase for FakeDatabase {
         _limit: u32,
         _after: Option<Cursor>,
     ) -> Result<RunPage> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
         self.answer(|all| {
             let mut page = all.clone();
+            if filter.order == RunOrder::OldestFirst {
+                page.runs.reverse();
+            }
             let statuses = &filter.statuses;
             let agent = filter.agent.as_ref();
             let text = filter.text.as_deref().unwrap_or("").to_lowercase();
@@ -112,19 +132,25 @@ impl RunsDatabase for FakeDatabase {
     }
 
     async fn rows(&self, run_ids: &[String]) -> Result<RunPage> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
         self.answer(|all| {
-            let mut page = all.clone();
-            page.runs.retain(|run| run_ids.contains(&run.run_id));
+            let mut page = RunPage {
+                sessions: all.sessions.clone(),
+                ..RunPage::default()
+            };
+            let wanted = all.runs.iter().filter(|run| run_ids.contains(&run.run_id));
+            page.runs = wanted.cloned().collect();
             page
         })
     }
 
     async fn version(&self) -> Result<Option<u64>> {
-        self.answer(|_| None)
+        self.answer(|_| Some(self.version.load(Ordering::SeqCst)))
     }
 
-    async fn binding(&self, _session_id: &str) -> Result<Option<Binding>> {
-        self.answer(|_| None)
+    async fn binding(&self, session_id: &str) -> Result<Option<Binding>> {
+        let bindings = self.bindings.lock().expect("whole");
+        self.answer(|_| bindings.get(session_id).cloned())
     }
 
     async fn checkpoints_table(&self) -> Result<Option<String>> {

@@ -90,7 +90,10 @@ impl Surface for Screen {
                 text,
                 busy: state.restoring.is_some()
                     // A plan waits for an answer.
-                    || state.awaited.keys().any(|slot| *slot != Slot::Restore),
+                    || state
+                        .awaited
+                        .keys()
+                        .any(|slot| !matches!(slot, Slot::Restore | Slot::Look | Slot::Binding)),
                 overlay: state.overlay.is_some(),
                 count: frame.count + 1,
             };
@@ -270,6 +273,17 @@ pub async fn with<F: Future<Output = ()>>(
     size: (u16, u16),
     person: impl FnOnce(Person) -> F,
 ) -> bool {
+    live(runs, labels, size, None, person).await
+}
+
+/// The same, with a list that looks for changes so often.
+pub async fn live<F: Future<Output = ()>>(
+    runs: Runs,
+    labels: Labels,
+    size: (u16, u16),
+    every: Option<Duration>,
+    person: impl FnOnce(Person) -> F,
+) -> bool {
     let (events, heard) = unbounded_channel();
     let (asked, asks) = unbounded_channel();
     let (frames, seen) = watch::channel(Frame::default());
@@ -286,6 +300,7 @@ pub async fn with<F: Future<Output = ()>>(
     };
     let mut state = State::new(labels, None, size, noon());
     state.mouse = true;
+    state.live.every = every;
     let mut jobs = Jobs::new(runs, answers);
     let mut outside = Outside {
         events: heard,

@@ -1,7 +1,7 @@
 //! Read-only connections that leave no side file behind, and what SQLite's refusals mean.
 
 use std::os::unix::ffi::OsStrExt;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
@@ -15,14 +15,6 @@ const BUSY: Duration = Duration::from_secs(2);
 /// Steps of SQLite's machine after which a query looks whether it is still wanted.
 const STEPS: i32 = 1_000;
 
-#[derive(PartialEq, Hash)]
-struct Look {
-    wal_mode: bool,
-    wal_bytes: u64,
-    length: u64,
-    modified: Option<SystemTime>,
-}
-
 impl SqliteRuns {
     /// Runs `work` on a fresh read-only connection; with the notices of how it was opened.
     ///
@@ -35,8 +27,8 @@ impl SqliteRuns {
     ) -> Result<T> {
         for _ in 0..3 {
             self.check_wanted()?;
-            let before = self.look();
-            if !(before.wal_mode && before.wal_bytes == 0) {
+            let before = self.files.look(&self.path);
+            if !(before.has_idle_wal()) {
                 break;
             }
             let connection = self.connect("?mode=ro&immutable=1")?;
@@ -48,7 +40,7 @@ impl SqliteRuns {
                 ));
             }
             let answer = work(&connection, &mut notices);
-            if self.look() == before {
+            if self.files.look(&self.path) == before {
                 return answer;
             }
         }
@@ -65,15 +57,6 @@ impl SqliteRuns {
         work(&connection, &mut notices)
     }
 
-    /// A number that another state of the database's files has, too, only by chance: a read opens
-    /// the database anew, so that SQLite's own `data_version` has nothing to count from.
-    pub(super) fn state_of_files(&self) -> u64 {
-        use std::hash::{Hash, Hasher};
-        let mut hasher = std::hash::DefaultHasher::new();
-        self.look().hash(&mut hasher);
-        hasher.finish()
-    }
-
     fn is_on_read_only_fs(&self) -> bool {
         rustix::fs::statvfs(&self.path)
             .is_ok_and(|fs| fs.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
@@ -86,26 +69,6 @@ impl SqliteRuns {
             .and_then(|source| source.downcast_ref::<rusqlite::Error>())
             .and_then(rusqlite::Error::sqlite_error_code)
             .is_some_and(|code| matches!(code, CannotOpen | ReadOnly | SystemIoFailure))
-    }
-
-    fn look(&self) -> Look {
-        use std::io::Read;
-        let wal = |suffix: &str| {
-            let mut name = self.path.clone().into_os_string();
-            name.push(suffix);
-            std::fs::metadata(name).map_or(0, |entry| entry.len())
-        };
-        let mut head = [0; 20];
-        let wal_mode = std::fs::File::open(&self.path)
-            .and_then(|mut file| file.read_exact(&mut head))
-            .is_ok_and(|()| head[18] == 2 || head[19] == 2);
-        let entry = std::fs::metadata(&self.path).ok();
-        Look {
-            wal_mode,
-            wal_bytes: wal("-wal"),
-            length: entry.as_ref().map_or(0, std::fs::Metadata::len),
-            modified: entry.and_then(|entry| entry.modified().ok()),
-        }
     }
 
     fn connect(&self, how: &str) -> Result<Connection> {

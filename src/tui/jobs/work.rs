@@ -7,12 +7,13 @@ use tokio::sync::oneshot;
 
 use super::handle::Live;
 use super::keep::keep;
+use super::look::look;
 use super::write::{restore, write_patch};
 use super::{Context, DiffHandle, Handle, acting, paths, ready, syntax, unfold};
 use crate::checkpoint::CheckpointRef;
 use crate::progress::Watch;
 use crate::review::{BaseChoice, Diff, FilePatch, PatchOptions};
-use crate::runs::{Named, Opening, RunRow};
+use crate::runs::{Named, Opening, RunPage, RunRow};
 use crate::text::visible;
 use crate::tui::action::Id;
 use crate::tui::message::{Answer, Compared, Request, Resolved, Unfold, Verified};
@@ -42,15 +43,16 @@ pub(super) async fn carry_out(context: Context, request: Request, agreed: onesho
             Answer::Agents(agents.map_err(Into::into))
         }
         Request::Page { filter, after, how } => {
-            let mut page = while_wanted(&context, database.page(&filter, PAGE, after)).await;
-            if let Ok(page) = &mut page {
-                let runs = std::mem::take(&mut page.runs).into_iter();
-                page.runs = runs.map(RunRow::listed).collect();
-                page.sessions
-                    .values_mut()
-                    .for_each(|session| cut(&mut session.title));
-            }
-            Answer::Page(how, page.map_err(Into::into))
+            let page = while_wanted(&context, database.page(&filter, PAGE, after)).await;
+            Answer::Page(how, page.map(listed).map_err(Into::into))
+        }
+        Request::Look(wanted) => {
+            let seen = look(&context, *wanted).await;
+            Answer::Look(seen.map(Box::new).map_err(Into::into))
+        }
+        Request::Binding { session } => {
+            let binding = while_wanted(&context, database.binding(&session)).await;
+            Answer::Bound(binding.map_err(Into::into))
         }
         Request::Open { run_id, opening_as } => {
             open(&context, &run_id, opening_as.as_deref()).await
@@ -150,6 +152,15 @@ pub(super) async fn carry_out(context: Context, request: Request, agreed: onesho
     context.answer(answer);
 }
 
+/// The page as a list keeps it.
+pub(super) fn listed(mut page: RunPage) -> RunPage {
+    let runs = std::mem::take(&mut page.runs).into_iter();
+    page.runs = runs.map(RunRow::listed).collect();
+    let sessions = page.sessions.values_mut();
+    sessions.for_each(|session| cut(&mut session.title));
+    page
+}
+
 /// Cuts a title or a name to what is kept of it.
 fn cut(title: &mut String) {
     if let Some((end, _)) = title.char_indices().nth(TITLE) {
@@ -160,7 +171,10 @@ fn cut(title: &mut String) {
 
 /// What `reading` answers, until the job is stopped. It is dropped then: a database that does not
 /// answer must not hold a newer request up, and one that scans its rows stops.
-async fn while_wanted<T>(context: &Context, reading: impl Future<Output = Result<T>>) -> Result<T> {
+pub(super) async fn while_wanted<T>(
+    context: &Context,
+    reading: impl Future<Output = Result<T>>,
+) -> Result<T> {
     tokio::select! {
         answer = reading => answer,
         () = context.watch.token().cancelled() => Err(Error::cancelled()),

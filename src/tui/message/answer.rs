@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
+use super::look::Look;
 use super::request::{PageUse, Slot};
 use crate::checkpoint::CheckpointRef;
 use crate::private::PrivateFolder;
 use crate::progress::Progress;
 use crate::review::{Commit, Diff, FileChange, Notice, Stash};
-use crate::runs::{AgentSummary, RunPage, RunRow};
+use crate::runs::{AgentSummary, Binding, RunPage, RunRow};
 use crate::tui::action::Id;
 use crate::tui::jobs::{DiffHandle, Handle};
 use crate::tui::state::{Detail, Failure, FileContent, FileTree, Patch, Runs};
@@ -161,6 +162,10 @@ pub enum Answer {
     Agents(Result<Vec<AgentSummary>, Failure>),
     /// To [`Request::Page`](super::Request::Page).
     Page(PageUse, Result<RunPage, Failure>),
+    /// To [`Request::Look`](super::Request::Look).
+    Look(Result<Box<Look>, Failure>),
+    /// To [`Request::Binding`](super::Request::Binding).
+    Bound(Result<Option<Binding>, Failure>),
     /// How far the job is.
     Progress(Progress),
     /// To [`Request::Open`](super::Request::Open).

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::look::LookFor;
 use crate::checkpoint::CheckpointRef;
 use crate::review::{BaseChoice, PatchOptions};
 use crate::runs::{Cursor, RunFilter};
@@ -19,6 +20,10 @@ pub enum Slot {
     Unfolded,
     /// Pages of what the database finds for the list's filter.
     Search,
+    /// What changed in the database.
+    Look,
+    /// What a session is bound to.
+    Binding,
     /// Opening a run.
     Open,
     /// Comparing it with a base.
@@ -87,6 +92,13 @@ pub enum Request {
         after: Option<Cursor>,
         /// What the page is for.
         how: PageUse,
+    },
+    /// Look what changed in the database.
+    Look(Box<LookFor>),
+    /// What a session is bound to.
+    Binding {
+        /// The session.
+        session: String,
     },
     /// Take a run through gate, store and archive.
     Open {
@@ -244,6 +256,8 @@ impl Request {
     pub fn slot(&self) -> Slot {
         match self {
             Self::Agents => Slot::Agents,
+            Self::Look(_) => Slot::Look,
+            Self::Binding { .. } => Slot::Binding,
             Self::Open { .. } | Self::Reopen { .. } => Slot::Open,
             Self::Page { how, .. } => how.slot(),
             Self::Diff { .. } => Slot::Diff,

@@ -76,6 +76,8 @@ pub(super) fn line(state: &State, run: &RunRow, width: usize, marker: &mut Marke
     let age = fit::age(state.now(), run.created_at);
     let marked = if runs.is_marked(&run.run_id) {
         "*"
+    } else if state.live.fresh.contains_key(&run.run_id) {
+        "◆"
     } else {
         " "
     };

@@ -55,6 +55,9 @@ fn parts(state: &State) -> Vec<String> {
     if !runs.marks.is_empty() {
         parts.push(format!("{} marked", grouped(runs.marks.len() as u64)));
     }
+    if !state.live.fresh.is_empty() {
+        parts.push(format!("{} new", grouped(state.live.fresh.len() as u64)));
+    }
     parts
 }
 

@@ -5,7 +5,7 @@ use super::fold::{Block, Fold, Info, InfoLine};
 use super::lines::{both_sizes, failure_lines, said, wrapped};
 use super::{Chain, CommitRows, Detail, Opened, Pane, STAGES, State, Step};
 use crate::progress::Stage;
-use crate::runs::{RunData, RunRow, gate};
+use crate::runs::{RunData, RunRow, gate, told};
 use crate::text::{visible, visible_bytes};
 use crate::tui::fit;
 use crate::tui::theme::{Tone, Toned};
@@ -141,6 +141,7 @@ pub fn info(state: &State) -> Info<'_> {
         sheet.extend(failure_lines(&refusal.failure));
         if let Some(row) = &refusal.row {
             run(&mut sheet, row);
+            binding(&mut sheet, row);
         }
         chain(&mut sheet, &refusal.chain);
         if refusal.row.is_some() {
@@ -152,6 +153,7 @@ pub fn info(state: &State) -> Info<'_> {
         match state.runs.selected() {
             Some(row) => {
                 run(&mut sheet, row);
+                binding(&mut sheet, row);
                 if let Err(error) = gate(&row.run_id, Some(row), &state.as_opening()) {
                     sheet.open = true;
                     sheet.push(Vec::new());
@@ -164,11 +166,22 @@ pub fn info(state: &State) -> Info<'_> {
         return sheet.done();
     };
     run(&mut sheet, &opened.row);
+    binding(&mut sheet, &opened.row);
     chain(&mut sheet, &opened.chain);
     archive(&mut sheet, opened);
     comparison(&mut sheet, opened);
     json(&mut sheet);
     sheet.done()
+}
+
+/// The row that the view is about, where it is known.
+#[must_use]
+pub fn row(state: &State) -> Option<&RunRow> {
+    match (&state.refusal, &state.opened) {
+        (Some(refusal), _) => refusal.row.as_deref(),
+        (None, Some(opened)) => Some(&opened.row),
+        (None, None) => state.runs.selected(),
+    }
 }
 
 /// The run whose row the view is about.
@@ -313,6 +326,24 @@ fn run(lines: &mut Sheet<'_>, row: &RunRow) {
             lines.push(field("branch", shown(branch)));
         }
         lines.push(field("pin", shown(&pin.commit)));
+    }
+}
+
+/// What the run's session is bound to, where it is bound to anything.
+fn binding(lines: &mut Sheet<'_>, row: &RunRow) {
+    let state = lines.state;
+    let bound = &state.live.bound;
+    let of_this = bound.session.as_ref() == Some(&row.session_id);
+    let Some(binding) = bound.binding.as_ref().filter(|_| of_this) else {
+        return;
+    };
+    let listed = state.runs.runs.iter().chain(&state.runs.search.found);
+    let rows: Vec<&RunRow> = listed
+        .filter(|run| run.session_id == row.session_id)
+        .collect();
+    lines.section("binding", "Session", true);
+    for (name, value) in told(binding, &rows, state.now()) {
+        lines.push(field(name, shown(&value)));
     }
 }
 

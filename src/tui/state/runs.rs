@@ -1,6 +1,7 @@
 //! The list of runs: what was read, and what is asked of it. What is loaded stays as it was read while
 //! a filter narrows what is shown; `run_rows.rs` makes the rows of it.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::counted::Counts;
@@ -85,6 +86,8 @@ pub struct RunsPane {
     pub stale: bool,
     /// Whether the next list begins at its top: another filter made it.
     pub anew: bool,
+    /// Whether the next rows are to stand on the screen where they stood.
+    pub holds: bool,
     /// Whether the cursor was put on a first run.
     pub(super) settled: bool,
     /// What the cursor was on before the runs changed under the rows.
@@ -314,20 +317,41 @@ impl RunsPane {
     }
 
     /// Puts runs where they belong by their time, unless they are there already.
-    pub fn merge(&mut self, runs: Vec<RunRow>) {
+    pub fn merge(&mut self, mut runs: Vec<RunRow>) {
         self.keep_place();
         let mut known = ids(&self.runs);
+        runs.retain(|run| known.insert(run.run_id.clone()));
+        self.put_in(runs, false);
+    }
+
+    /// Puts runs, none of them there, where they belong by their time: those that came in later are
+    /// the newer ones of their second.
+    pub(super) fn put_in(&mut self, mut runs: Vec<RunRow>, later: bool) {
         let oldest_first = self.order == Order::Oldest;
-        for run in runs {
-            if known.insert(run.run_id.clone()) {
-                let made = run.created_at;
-                let at = self.runs.partition_point(|other| match oldest_first {
-                    true => other.created_at <= made,
-                    false => other.created_at >= made,
-                });
-                self.runs.insert(at, run);
+        if oldest_first {
+            runs.sort_by_key(|run| run.created_at);
+        } else {
+            if later {
+                runs.reverse();
             }
+            runs.sort_by_key(|run| Reverse(run.created_at));
         }
+        let before = |old: &RunRow, new: &RunRow| match (oldest_first, later) {
+            (true, _) => old.created_at <= new.created_at,
+            (false, true) => old.created_at > new.created_at,
+            (false, false) => old.created_at >= new.created_at,
+        };
+        // In one pass: there may be many of both.
+        let mut all = Vec::with_capacity(self.runs.len() + runs.len());
+        let mut old = std::mem::take(&mut self.runs).into_iter().peekable();
+        for run in runs {
+            while let Some(first) = old.next_if(|old| before(old, &run)) {
+                all.push(first);
+            }
+            all.push(run);
+        }
+        all.extend(old);
+        self.runs = all;
         self.found_beyond();
     }
 
@@ -377,7 +401,7 @@ impl RunsPane {
         }
     }
 
-    fn keep_place(&mut self) {
+    pub(super) fn keep_place(&mut self) {
         self.kept = self.kept.take().or_else(|| self.node(self.cursor));
         self.stale = true;
     }

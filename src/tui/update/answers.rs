@@ -1,6 +1,8 @@
 //! Answers of jobs. Each slot waits for one number; an answer to any other came too late.
 
-use super::{acting, comparison, content, copy, info, open, overlay, place, reopen, run_pages};
+use super::{
+    acting, comparison, content, copy, info, live, open, overlay, place, reopen, run_pages,
+};
 use crate::ErrorKind;
 use crate::text::{grouped, human_bytes};
 use crate::tui::action::Id;
@@ -14,6 +16,8 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
     let slot = match &answer {
         Answer::Progress(progress) => return open::progress(state, number, *progress),
         Answer::Agents(_) => Slot::Agents,
+        Answer::Look(_) => Slot::Look,
+        Answer::Bound(_) => Slot::Binding,
         Answer::Opened(..) | Answer::Reopened(_) => Slot::Open,
         Answer::Page(how, _) => how.slot(),
         Answer::Diff(_) => Slot::Diff,
@@ -33,6 +37,7 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
     if state.awaited.get(&slot) != Some(&number) {
         return;
     }
+    live::hear(state, out, &answer);
     // After a plan the job goes on, and after a text that is still to be coloured.
     let goes_on = matches!(
         answer,
@@ -44,10 +49,13 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
     match answer {
         Answer::Progress(_) => {}
         Answer::Agents(Ok(agents)) => {
+            state.live.met.clear();
             state.runs.agents = Some(agents);
             state.runs.stale = true;
         }
-        Answer::Agents(Err(failure)) => state.report(Tone::Bad, failure.message),
+        Answer::Agents(Err(failure)) => live::report(state, None, &failure),
+        Answer::Look(look) => live::take(state, out, look),
+        Answer::Bound(binding) => live::bound(state, binding),
         Answer::Page(how, page) => run_pages::take(state, how, page),
         Answer::Opened(Ok(run), _) => open::verified(state, out, number, *run),
         Answer::Opened(Err(failure), row) => open::refused(state, out, number, failure, row),
@@ -193,6 +201,7 @@ fn crashed(state: &mut State, out: &mut Vec<Effect>, number: u64, slot: Slot) {
         Slot::Fetch => acting::fetched(state, number, Err(failure)),
         Slot::Page => run_pages::take(state, PageUse::Replace, Err(failure)),
         Slot::Search => run_pages::take(state, PageUse::Found, Err(failure)),
+        Slot::Look => live::take(state, out, Err(failure)),
         _ => failed(state, number, "a job", &failure),
     }
 }

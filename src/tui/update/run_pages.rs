@@ -1,7 +1,7 @@
 //! What is asked of the database for the list, and its answers: pages of the list, and beside them
 //! the search of everything for the text that is typed.
 
-use super::answers::with_hint;
+use super::live;
 use super::{request, stop};
 use crate::runs::{RunPage, since as moment};
 use crate::text::visible;
@@ -170,9 +170,9 @@ fn failed(state: &mut State, how: PageUse, failure: Failure) {
     };
     runs.loaded = true;
     // An empty pane says it itself.
-    let text = (!runs.runs.is_empty()).then(|| format!("✖ {what}: {}", with_hint(&failure)));
-    runs.failure = Some(failure);
-    if let Some(text) = text {
-        state.report(Tone::Bad, text);
+    let empty = runs.runs.is_empty();
+    runs.failure = Some(failure.clone());
+    if !empty {
+        live::report(state, Some(what), &failure);
     }
 }

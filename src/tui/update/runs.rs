@@ -228,8 +228,14 @@ pub(super) fn settle(state: &mut State, out: &mut Vec<Effect>) {
         run_id: &refusal.run_id,
         message: &refusal.failure.message,
     });
+    let before = state.runs.cursor;
+    let holds = std::mem::take(&mut state.runs.holds);
     state.runs.refresh(width, inline);
     let runs = &mut state.runs;
+    // At its top the list shows what comes in; further down nothing moves.
+    if holds && (runs.top > 0 || runs.cursor_end() >= usize::from(body.height)) {
+        runs.top = (runs.top + runs.cursor).saturating_sub(before);
+    }
     let (from, to) = (runs.cursor, runs.cursor_end());
     runs.top = in_view(
         runs.top,
@@ -240,6 +246,9 @@ pub(super) fn settle(state: &mut State, out: &mut Vec<Effect>) {
     );
     let near_end = runs.cursor + AHEAD >= runs.rows.len() && runs.cursor > 0;
     let here = runs.node(runs.cursor);
+    if let Some(Node::Run(run_id)) = &here {
+        state.live.fresh.remove(run_id);
+    }
     if near_end && runs.rows.len() > AHEAD && runs.read_for != here && reads_on_by_itself(state) {
         state.runs.read_for = here;
         read_on(state, out);
