@@ -17,6 +17,8 @@ mod read;
 mod restore;
 mod runs;
 mod show;
+mod sign_in;
+mod surroundings;
 mod target;
 mod verify;
 
@@ -112,6 +114,9 @@ async fn run(context: &Context, command: Option<Command>) -> Result<ExitCode> {
     let done = |answer: Result<()>| answer.map(|()| ExitCode::SUCCESS);
     if needs_configuration(command.as_ref()) {
         context.configured()?;
+    }
+    if sign_in::is_needed(command.as_ref()) {
+        sign_in::sign_in(context).await?;
     }
     match command {
         None => done(interface::configured(context).await),

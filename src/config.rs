@@ -8,14 +8,17 @@ mod keys;
 pub mod layer;
 mod masked;
 mod page;
+mod server;
 
 pub use masked::{holds_secret, masked};
+pub use server::Servers;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::checkpoint::{FileCheckpointStore, SharedStore};
 use crate::error::{Error, ErrorKind, Result, fail};
+use crate::postgres::Surroundings;
 use crate::runs::{Runs, RunsDatabase, SqliteRuns, Tables};
 use crate::scratch::Scratch;
 use crate::text::visible;
@@ -41,6 +44,10 @@ pub struct Settings {
     pub cache: Option<PathBuf>,
     /// The most bytes in it.
     pub cache_size: Option<u64>,
+    /// What libpq looks at beside a URL: home, account and `PG*` variables.
+    pub surroundings: Surroundings,
+    /// The PostgreSQL databases that are named.
+    pub servers: Servers,
 }
 
 /// Without the passwords that URLs may hold.

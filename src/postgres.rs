@@ -4,12 +4,18 @@
 //! A transaction is a connection of its own, taken from those that are idle. Statements have no
 //! names, so a pooler in transaction mode may stand between.
 
+mod password;
+mod ping;
+mod surroundings;
 mod transaction;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_postgres::{Client, Config, NoTls};
 
+pub use password::Password;
+pub use ping::Ping;
+pub use surroundings::Surroundings;
 pub(crate) use transaction::{Transaction, Value};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -21,6 +27,7 @@ const IDLE: usize = 4;
 pub struct Server {
     config: Config,
     shown: String,
+    supplied: Mutex<Option<Password>>,
     idle: Mutex<Vec<Client>>,
 }
 
@@ -30,6 +37,14 @@ impl Server {
     /// # Errors
     /// [`ErrorKind::Usage`] when the URL cannot be understood.
     pub fn new(url: &str) -> Result<Arc<Self>> {
+        Self::with_surroundings(url, &Surroundings::default())
+    }
+
+    /// The database that `url` names, and a password that `surroundings` may have for it.
+    ///
+    /// # Errors
+    /// As [`Server::new`].
+    pub fn with_surroundings(url: &str, surroundings: &Surroundings) -> Result<Arc<Self>> {
         let plain = match url.split_once("://") {
             Some((scheme, rest)) => {
                 format!("{}://{rest}", scheme.split('+').next().unwrap_or(scheme))
@@ -43,9 +58,14 @@ impl Server {
             )
         })?;
         config.application_name("afterrun");
+        if let (None, Some(password)) = (config.get_password(), surroundings.variable("PGPASSWORD"))
+        {
+            config.password(password);
+        }
         Ok(Arc::new(Self {
             config,
             shown: "postgresql".into(),
+            supplied: Mutex::default(),
             idle: Mutex::default(),
         }))
     }
@@ -54,6 +74,18 @@ impl Server {
     #[must_use]
     pub fn describe(&self) -> &str {
         &self.shown
+    }
+
+    /// No password is known for it, by any way; whether the server asks for one is its own matter.
+    #[must_use]
+    pub fn needs_password(&self) -> bool {
+        let supplied = self.supplied.lock().unwrap_or_else(PoisonError::into_inner);
+        supplied.is_none() && self.config.get_password().is_none()
+    }
+
+    /// Uses `password` from the next connection on, whatever was found before.
+    pub fn supply(&self, password: Password) {
+        *self.supplied.lock().unwrap_or_else(PoisonError::into_inner) = Some(password);
     }
 
     /// A transaction that reads, and sees each statement's own moment.
@@ -94,8 +126,16 @@ impl Server {
     }
 
     async fn connect(&self) -> Result<Client> {
-        let (client, connection) = self
-            .config
+        let mut config = self.config.clone();
+        let supplied = self
+            .supplied
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        if let Some(password) = &supplied {
+            config.password(password.expose());
+        }
+        let (client, connection) = config
             .connect(NoTls)
             .await
             .map_err(|error| self.failed(error))?;
@@ -110,7 +150,16 @@ impl Server {
             None => error.to_string(),
         };
         let what = crate::text::visible(&what).into_owned();
-        Error::new(ErrorKind::Database, format!("{}: {what}", self.shown)).source(error)
+        // tokio-postgres has no kind for a password that is missing.
+        let refused = error.code() == Some(&tokio_postgres::error::SqlState::INVALID_PASSWORD)
+            || error.to_string().contains("password missing");
+        let failure =
+            Error::new(ErrorKind::Database, format!("{}: {what}", self.shown)).source(error);
+        if refused {
+            failure.refused_password()
+        } else {
+            failure
+        }
     }
 }
 
