@@ -14,6 +14,7 @@ mod read;
 mod restore;
 mod runs;
 mod show;
+mod surroundings;
 mod target;
 mod verify;
 

@@ -23,6 +23,8 @@ pub struct Settings {
     pub tables: Tables,
     /// The home directory, for Agno's default store.
     pub home: Option<PathBuf>,
+    /// What libpq would find around us.
+    pub surroundings: crate::postgres::Surroundings,
 }
 
 impl Settings {
@@ -177,7 +179,7 @@ pub fn masked(url: &str) -> String {
             };
             format!("{scheme}://{authority}{path}")
         }
-        None => url.to_owned(),
+        None => crate::postgres::masked_keywords(url).unwrap_or_else(|| url.to_owned()),
     };
     visible(&shown).into_owned()
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::args::Global;
 use super::output::Output;
 use super::progress;
+use super::surroundings::surroundings;
 use crate::config::file::ConfigFile;
 use crate::config::{self, Settings};
 use crate::error::{Error, ErrorKind, Result};
@@ -45,6 +46,7 @@ impl Context {
                 return Err(Box::new((Error::new(ErrorKind::Io, message), output)));
             }
         };
+        let home = std::env::var_os("HOME").map(PathBuf::from);
         Ok(Self {
             settings: Settings {
                 database: global.db,
@@ -54,7 +56,8 @@ impl Context {
                     sessions: global.sessions_table,
                     runs: global.runs_table,
                 },
-                home: std::env::var_os("HOME").map(PathBuf::from),
+                surroundings: surroundings(home.clone()),
+                home,
             },
             agent: global.opening_as,
             config: global.config,
