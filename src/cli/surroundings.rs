@@ -10,6 +10,5 @@ pub(super) fn surroundings(home: Option<PathBuf>) -> Surroundings {
         // One that is not UTF-8 is none of ours, or a name that no server knows.
         Some((name.into_string().ok()?, value.into_string().ok()?))
     });
-    let account = std::env::var("USER").ok();
-    Surroundings::new(home, account, variables)
+    Surroundings::new(home, whoami::username().ok(), variables)
 }

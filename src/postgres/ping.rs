@@ -40,6 +40,7 @@ impl Server {
         let begun = Instant::now();
         let row = transaction.row(ASK, &[]).await?;
         let round_trip = begun.elapsed();
+        let encryption = transaction.session()?.encryption;
         let row = row.ok_or_else(|| {
             let what = format!("{}: the server answers nothing", self.describe());
             Error::new(ErrorKind::Database, what)
@@ -48,7 +49,7 @@ impl Server {
         let answer = Ping {
             version: row.try_get(0).map_err(failed)?,
             round_trip,
-            encryption: None,
+            encryption,
             user: row.try_get(1).map_err(failed)?,
             database: row.try_get(2).map_err(failed)?,
             standby: row.try_get(3).map_err(failed)?,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The account's home and name, and the variables of its environment that libpq knows.
 #[derive(Clone, Default)]
@@ -27,6 +27,15 @@ impl Surroundings {
             account,
             variables: variables.into_iter().filter(kept).collect(),
         }
+    }
+
+    /// `~/NAME`, or below it.
+    pub(super) fn at_home(&self, name: &str) -> Option<PathBuf> {
+        self.home.as_deref().map(|home: &Path| home.join(name))
+    }
+
+    pub(super) fn account(&self) -> Option<&str> {
+        self.account.as_deref()
     }
 
     pub(super) fn variable(&self, name: &str) -> Option<&str> {
