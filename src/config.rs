@@ -7,6 +7,7 @@ pub mod key;
 mod keys;
 pub mod layer;
 mod masked;
+mod open;
 mod page;
 mod server;
 
@@ -19,14 +20,14 @@ use std::sync::Arc;
 use crate::checkpoint::{FileCheckpointStore, SharedStore};
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::postgres::Surroundings;
-use crate::runs::{Runs, RunsDatabase, SqliteRuns, Tables};
+use crate::runs::{Runs, RunsDatabase, Tables};
 use crate::scratch::Scratch;
 use crate::text::visible;
 
 /// Names of a database, a store and tables, as given.
 #[derive(Clone, Default)]
 pub struct Settings {
-    /// A SQLite path or URL.
+    /// A SQLite path or URL, or a PostgreSQL URL.
     pub database: Option<String>,
     /// A directory or `file://` URL.
     pub store: Option<String>,
@@ -104,21 +105,14 @@ impl Settings {
                 ),
             );
         };
-        if is_postgres(url) {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                format!("{} cannot be read yet: only SQLite is", masked(url)),
-            )
-            .hint("name a SQLite file with --db FILE"));
-        }
-        let database = SqliteRuns::open(sqlite_path(url)?, self.tables.clone())?;
+        let database = open::database(self, url)?;
         tracing::info!(
             "the database {} is open, to be read only; its tables are {} and {}",
             masked(url),
             visible(&self.tables.sessions),
             visible(&self.tables.runs)
         );
-        Ok(Arc::new(database))
+        Ok(database)
     }
 
     /// Opens the store that is named.
@@ -167,9 +161,7 @@ impl Settings {
 }
 
 fn is_postgres(url: &str) -> bool {
-    url.starts_with("postgres://")
-        || url.starts_with("postgresql://")
-        || url.starts_with("postgresql+")
+    crate::postgres::is_named_by(url)
 }
 
 /// A SQLite path out of a path or an SQLAlchemy URL (`sqlite:///relative`, `sqlite:////absolute`).

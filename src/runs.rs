@@ -2,6 +2,7 @@
 //! checkpoint is touched.
 
 mod binding;
+mod data;
 mod database;
 mod gate;
 mod keep;
@@ -9,6 +10,7 @@ mod listed;
 mod model;
 mod named;
 mod open;
+mod postgres;
 mod retention;
 #[cfg(feature = "app")]
 mod since;
@@ -24,6 +26,7 @@ pub use model::{
 pub use named::{Named, SHORTEST_PREFIX};
 pub(crate) use open::block_on;
 pub use open::{OpenedRun, Runs};
+pub use postgres::PostgresRuns;
 pub use retention::{DEFAULT_RETAINED, Retention};
 #[cfg(feature = "app")]
 pub use since::since;

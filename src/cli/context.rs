@@ -158,9 +158,9 @@ impl Context {
     }
 
     /// Opens database and store, with a remark when the store is Agno's default.
-    pub(super) fn runs(&self) -> Result<Runs> {
+    pub(super) async fn runs(&self) -> Result<Runs> {
         let runs = self.settings.open()?;
-        if let Some(notice) = runs.store_notice().filter(|_| !self.output.json) {
+        if let Some(notice) = runs.store_notice().await.filter(|_| !self.output.json) {
             self.output.note(&notice);
         }
         Ok(runs)

@@ -20,7 +20,7 @@ use crate::tui::state::{Destination, View};
 
 /// `afterrun` without a command.
 pub(super) async fn configured(context: &Context) -> Result<()> {
-    context.settings().open_database()?;
+    context.settings().open_database()?.check().await?;
     need_terminal("`afterrun runs` lists the runs")?;
     let start = Start {
         profile: profile(context),
@@ -37,7 +37,7 @@ fn profile(context: &Context) -> Option<String> {
 
 /// `afterrun open`: the interface at a run, a file, a line.
 pub(super) async fn at(context: &Context, args: OpenArgs) -> Result<()> {
-    context.settings().open_database()?;
+    context.settings().open_database()?.check().await?;
     need_terminal(
         "`afterrun show RUN`, `afterrun diff RUN PATH` and `afterrun cat RUN PATH` print",
     )?;
@@ -135,7 +135,7 @@ struct Start {
 
 async fn open(context: &Context, settings: &Settings, start: Start) -> Result<()> {
     let runs = settings.open()?;
-    let notices = runs.store_notice().into_iter().collect();
+    let notices = runs.store_notice().await.into_iter().collect();
     let in_force = context.in_force();
     tui::run(tui::Options {
         runs,

@@ -131,7 +131,7 @@ pub(super) async fn fetch(context: &Context, args: &FetchArgs) -> Result<()> {
                 .hint("name a file that does not exist"),
         );
     }
-    let runs = context.runs()?;
+    let runs = context.runs().await?;
     let id = target::run_id(&runs, &args.run).await?;
     let reference = runs
         .fetch_checkpoint(&id, &context.opening(), &args.file, &watch)

@@ -16,7 +16,7 @@ use crate::text::grouped;
 
 /// `afterrun show`.
 pub(super) async fn show(context: &Context, args: &RunArg) -> Result<()> {
-    let runs = context.runs()?;
+    let runs = context.runs().await?;
     let id = target::run_id(&runs, &args.run).await?;
     let Some(row) = runs.database().run(&id).await? else {
         gate(&id, None, &context.opening())?;

@@ -61,7 +61,7 @@ impl Target {
             return Err(Error::new(ErrorKind::Usage, "No run is named")
                 .hint("name a RUN, or a stored archive with --archive FILE"));
         };
-        let runs = context.runs()?;
+        let runs = context.runs().await?;
         let id = run_id(&runs, &word.to_string_lossy()).await?;
         let opened = runs.open_run(&id, &context.opening(), watch).await?;
         let target = Self {

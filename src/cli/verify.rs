@@ -35,7 +35,7 @@ pub(super) async fn verify(context: &Context, args: &VerifyArgs) -> Result<ExitC
         }
         results.push((None, opened.map(|archive| Verified::of(&archive))));
     } else {
-        let runs = context.runs()?;
+        let runs = context.runs().await?;
         // What refuses every run alike is no answer about a run.
         runs.checkpoint_store().await?;
         for word in &args.runs {

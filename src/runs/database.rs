@@ -8,6 +8,12 @@ use super::model::{AgentSummary, Cursor, RunFilter, RunPage, RunRow};
 use crate::checkpoint::hex;
 use crate::error::Result;
 
+/// Agno's table of checkpoints, unless it is told otherwise.
+pub(crate) const CHECKPOINTS: &str = "agno_sandbox_checkpoints";
+
+/// A running job whose lock is older than this is abandoned (Agno's lock grace), in seconds.
+pub(super) const LOCK_GRACE: i64 = 60;
+
 /// The names of Agno's tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tables {
@@ -55,6 +61,12 @@ impl Tables {
 /// A read whose future is dropped stops at the database, too.
 #[async_trait]
 pub trait RunsDatabase: Send + Sync + std::fmt::Debug {
+    /// Looks whether it is reached and has Agno's tables, where opening it did not: every read does
+    /// so, too, and this one alone.
+    async fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Every agent with its sessions and runs counted.
     async fn agents(&self) -> Result<Vec<AgentSummary>>;
 

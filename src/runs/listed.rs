@@ -5,7 +5,7 @@ use super::model::{RunData, RunRow};
 use crate::json::Json;
 
 /// Characters of the input that are kept.
-const INPUT: usize = 2_000;
+pub(super) const INPUT: usize = 2_000;
 
 impl RunRow {
     /// The row without what no list shows and no gate asks; its answers stay the same.

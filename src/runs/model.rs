@@ -129,6 +129,9 @@ pub(super) fn status_in(data: Option<&Json>) -> String {
     }
 }
 
+/// Characters of a session's title.
+pub(super) const MAX_TITLE: usize = 300;
+
 /// What a session is called.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionInfo {

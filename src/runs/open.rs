@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::database::RunsDatabase;
+use super::database::{CHECKPOINTS, RunsDatabase};
 use super::gate::{Opening, gate, no_run};
 use super::model::{Previous, RunRow};
 use crate::archive::Archive;
@@ -86,15 +86,31 @@ impl Runs {
     }
 
     /// What the default store's use is worth saying; `None` when a store was named.
-    #[must_use]
-    pub fn store_notice(&self) -> Option<String> {
+    pub async fn store_notice(&self) -> Option<String> {
+        if self.store.is_some() {
+            return None;
+        }
         let root = self.default_root().ok()?;
-        self.store.is_none().then(|| {
-            format!(
-                "Sandbox checkpoints default to {}; name the store with --store before running more than one host",
-                visible_path(&root)
-            )
+        let root = visible_path(&root);
+        Some(match self.database.checkpoints_table().await {
+            Ok(Some(table)) => format!(
+                "Sandbox checkpoints default to {root}, but this database has a table of them, {}; {}",
+                visible(&table),
+                from_table(&table)
+            ),
+            // What is wrong with a database is for those to say who read of it.
+            _ => format!(
+                "Sandbox checkpoints default to {root}; name the store with --store before running more than one host"
+            ),
         })
+    }
+
+    /// What to do instead of using the default store.
+    async fn other_store(&self) -> String {
+        match self.database.checkpoints_table().await {
+            Ok(Some(table)) => from_table(&table),
+            _ => "name the store that the sandbox writes to with --store".into(),
+        }
     }
 
     fn default_root(&self) -> Result<PathBuf> {
@@ -127,9 +143,15 @@ impl Runs {
                     visible_path(&root)
                 ),
             )
-            .hint("name the store that the sandbox writes to with --store"));
+            .hint(self.other_store().await));
         }
-        let store = FileCheckpointStore::open(&root)?;
+        let store = match FileCheckpointStore::open(&root) {
+            Ok(store) => store,
+            Err(error) => match self.database.checkpoints_table().await {
+                Ok(Some(table)) => return Err(error.hint(from_table(&table))),
+                _ => return Err(error),
+            },
+        };
         tracing::info!(
             "no store is named: Agno's default {} is open",
             visible_path(&root)
@@ -316,6 +338,18 @@ impl Runs {
             )
         }))
     }
+}
+
+/// How the store is named that is the database's own `table`.
+fn from_table(table: &str) -> String {
+    if table == CHECKPOINTS {
+        return "read from it with --store postgres".into();
+    }
+    format!(
+        "read from its table {} with --store 'postgresql://…?table={}'",
+        visible(table),
+        visible(table)
+    )
 }
 
 /// Logs the gate's refusal.

@@ -9,6 +9,11 @@ use crate::json::Json;
 /// Agno's `retain_checkpoints` where nobody says otherwise.
 pub const DEFAULT_RETAINED: usize = 3;
 
+/// Runs of a session that are looked at, newest first, until enough of them completed.
+pub(super) const LOOKED_AT: usize = 32;
+/// A kept list longer than this is not followed.
+const LONGEST: usize = 64;
+
 /// What a session's next completed turn costs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retention {
@@ -66,6 +71,21 @@ impl Kept {
     /// How many are kept now.
     pub(crate) fn len(&self) -> usize {
         self.kept.len()
+    }
+}
+
+/// How many of the newest completed runs of a session with `runs` of them have to be known to say what
+/// retention does next; `None` where it is known without them that it deletes nothing.
+pub(crate) fn wanted(kept: Option<&Kept>, runs: u64) -> Option<usize> {
+    // What a session's only turn left is never the one to go.
+    if runs < 2 {
+        return None;
+    }
+    match kept {
+        Some(kept) if kept.len() > LONGEST => None,
+        Some(kept) => Some(kept.len() + 1),
+        None if runs < DEFAULT_RETAINED as u64 => None,
+        None => Some(DEFAULT_RETAINED),
     }
 }
 

@@ -19,13 +19,10 @@ use rusqlite::Connection;
 use self::reading::{Reading, Readings};
 use self::row::{COLUMNS, run_row, text};
 use super::binding::Binding;
-use super::database::{RunsDatabase, Tables};
+use super::database::{LOCK_GRACE, RunsDatabase, Tables};
 use super::model::{AgentSummary, Cursor, RunFilter, RunPage, RunRow};
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::{visible, visible_path};
-
-/// A running job whose lock is older than this is abandoned (Agno's lock grace).
-const LOCK_GRACE: i64 = 60;
 
 /// The runs in one SQLite file.
 #[derive(Clone, Debug)]

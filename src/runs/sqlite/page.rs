@@ -7,10 +7,9 @@ use rusqlite::{Connection, params_from_iter};
 use super::row::{COLUMNS, data, integer};
 use super::{SqliteRuns, quoted};
 use crate::error::Result;
-use crate::runs::model::{Cursor, RunData, RunFilter, RunOrder, RunPage, RunRow, SessionInfo};
-
-/// Characters of a session's title.
-const MAX_TITLE: usize = 300;
+use crate::runs::model::{
+    Cursor, MAX_TITLE, RunData, RunFilter, RunOrder, RunPage, RunRow, SessionInfo,
+};
 
 impl SqliteRuns {
     /// Blocking [`RunsDatabase::page`](crate::runs::RunsDatabase::page).

@@ -12,14 +12,10 @@ use crate::error::Result;
 use crate::runs::binding::Binding;
 use crate::runs::gate::{Opening, gate};
 use crate::runs::model::{RunData, RunPage, RunRow};
-use crate::runs::retention::{DEFAULT_RETAINED, Kept, Retention, next};
+use crate::runs::retention::{Kept, LOOKED_AT, Retention, next, wanted};
 
 /// Namespaces that are looked into; Agno's default is one.
 const NAMESPACES: usize = 16;
-/// Runs of a session that are looked at, newest first, until enough of them completed.
-const LOOKED_AT: usize = 32;
-/// A kept list longer than this is not followed.
-const LONGEST: usize = 64;
 
 impl SqliteRuns {
     /// What retention does next, by session.
@@ -36,18 +32,11 @@ impl SqliteRuns {
         let namespaces = self.namespaces(connection);
         let mut found = HashMap::new();
         for (session, info) in &page.sessions {
-            // What a session's only turn left is never the one to go.
-            if info.runs < 2 {
-                continue;
-            }
             let kept = namespaces
                 .iter()
                 .find_map(|namespace| self.kept(connection, namespace, session));
-            let wanted = match &kept {
-                Some(kept) if kept.len() > LONGEST => continue,
-                Some(kept) => kept.len() + 1,
-                None if info.runs < DEFAULT_RETAINED as u64 => continue,
-                None => DEFAULT_RETAINED,
+            let Some(wanted) = wanted(kept.as_ref(), info.runs) else {
+                continue;
             };
             let Some(runs) = self.newest_completed(connection, session, wanted, &here) else {
                 continue;

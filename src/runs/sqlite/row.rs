@@ -3,10 +3,9 @@
 use rusqlite::types::ValueRef;
 
 use crate::json::Json;
+use crate::runs::data::{MAX_RUN_DATA, no_json, too_large};
 use crate::runs::model::{RunData, RunRow};
 
-/// `run_data` past this is not read: no list stalls on one row.
-const MAX_RUN_DATA: usize = 64 << 20;
 /// The columns of one run, in the order that [`run_row`] reads them.
 pub(super) const COLUMNS: &str = "run_id, session_id, agent_id, user_id, run_type, status, run_index, \
                        created_at, updated_at, run_data";
@@ -65,11 +64,7 @@ pub(super) fn data(value: ValueRef<'_>) -> RunData {
         _ => Json::parse_bytes(bytes),
     };
     if bytes.len() > MAX_RUN_DATA {
-        return RunData::Unreadable(format!(
-            "its run_data is {}, over the {} that are read",
-            crate::text::human_bytes(bytes.len() as u64),
-            crate::text::human_bytes(MAX_RUN_DATA as u64)
-        ));
+        return too_large(bytes.len() as u64);
     }
     let decoded = parsed().and_then(|value| match value {
         Json::Text(text) => Json::parse(&text),
@@ -77,7 +72,7 @@ pub(super) fn data(value: ValueRef<'_>) -> RunData {
     });
     match decoded {
         Ok(value) => RunData::Value(value),
-        Err(error) => RunData::Unreadable(format!("its run_data is no JSON ({error})")),
+        Err(error) => no_json(&error),
     }
 }
 
