@@ -31,6 +31,7 @@ use args::{Arguments, Command};
 use context::Context;
 use global::{Refusal, When};
 use output::Output;
+use sign_in::Needs;
 
 /// Parses the arguments, runs the command, and says how it ended.
 pub fn main() -> ExitCode {
@@ -115,9 +116,7 @@ async fn run(context: &Context, command: Option<Command>) -> Result<ExitCode> {
     if needs_configuration(command.as_ref()) {
         context.configured()?;
     }
-    if sign_in::is_needed(command.as_ref()) {
-        sign_in::sign_in(context).await?;
-    }
+    sign_in::sign_in(context, Needs::of(command.as_ref())).await?;
     match command {
         None => done(interface::configured(context).await),
         Some(Command::Demo(args)) => done(interface::demo(context, args).await),

@@ -480,9 +480,8 @@ mod passwords {
     }
 
     fn refused(text: &str) -> bool {
-        text.contains("authentication failed")
-            || text.contains("no password")
-            || text.contains("password missing")
+        text.contains("the password for afterrun is wrong")
+            || text.contains("the server asks for a password, and none is given")
     }
 
     #[test]
@@ -519,7 +518,7 @@ mod passwords {
 
         let words = ["--config", "config.toml", "runs"];
         let asked = |typed: &str| {
-            let mut terminal = Terminal::afterrun(&place, (160, 45), &words);
+            let mut terminal = Terminal::afterrun(&place, (400, 45), &words);
             terminal.wait_for("Password for postgresql");
             terminal.keys(typed);
             terminal.end()
@@ -535,5 +534,18 @@ mod passwords {
             );
         }
         assert_eq!(asked("\x03").code, 130);
+
+        // Doctor tells what it is connected to, of a database that has no tables of Agno's.
+        let ran = run(&place, &["doctor"], &[("PGPASSWORD", PASSWORD)]).exits(1);
+        for part in [
+            "✔ database",
+            "PostgreSQL ",
+            "no encryption",
+            "✖ tables",
+            "✔ review worker",
+        ] {
+            assert!(ran.text().contains(part), "{part}: {}", ran.text());
+        }
+        assert!(!ran.text().contains(PASSWORD));
     }
 }

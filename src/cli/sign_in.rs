@@ -11,32 +11,49 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::postgres::{Password, Server};
 use crate::text::visible_path;
 
-/// Whether `command` reads database and store.
-pub(super) fn is_needed(command: Option<&Command>) -> bool {
-    let reads = |archive: &ArchiveArgs| archive.archive.is_none();
-    match command {
-        None | Some(Command::Open(_) | Command::Agents | Command::Runs(_) | Command::Show(_)) => {
-            true
+/// What a command reads or writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needs {
+    Nothing,
+    Database,
+    Store,
+    Both,
+}
+
+impl Needs {
+    /// What `command` needs.
+    pub(super) fn of(command: Option<&Command>) -> Self {
+        let unless = |archive: &ArchiveArgs| match archive.archive {
+            Some(_) => Self::Nothing,
+            None => Self::Both,
+        };
+        match command {
+            Some(Command::Agents | Command::Runs(_)) => Self::Database,
+            Some(Command::Capture(_)) => Self::Store,
+            None | Some(Command::Open(_) | Command::Show(_) | Command::Fetch(_)) => Self::Both,
+            Some(Command::Verify(args)) => unless(&args.archive),
+            Some(Command::Tree(args) | Command::Cat(args)) => unless(&args.archive),
+            Some(Command::Diff(args)) => unless(&args.archive),
+            Some(Command::Patch(args)) => unless(&args.archive),
+            Some(Command::Restore(args)) => unless(&args.archive),
+            // Doctor signs in by itself, and tells what comes of it.
+            Some(Command::Doctor | Command::Config(_) | Command::Demo(_)) => Self::Nothing,
+            Some(Command::Completions { .. } | Command::Man) => Self::Nothing,
         }
-        Some(Command::Fetch(_) | Command::Capture(_)) => true,
-        Some(Command::Verify(args)) => reads(&args.archive),
-        Some(Command::Tree(args) | Command::Cat(args)) => reads(&args.archive),
-        Some(Command::Diff(args)) => reads(&args.archive),
-        Some(Command::Patch(args)) => reads(&args.archive),
-        Some(Command::Restore(args)) => reads(&args.archive),
-        // Doctor signs in by itself, and tells what comes of it.
-        Some(Command::Doctor | Command::Config(_) | Command::Demo(_)) => false,
-        Some(Command::Completions { .. } | Command::Man) => false,
     }
 }
 
-/// Supplies the passwords of the databases that are named.
+/// Supplies the passwords of the databases that are needed.
 ///
 /// # Errors
-/// What the command of the configuration answers; [`ErrorKind::Cancelled`] when none is given.
-pub(super) async fn sign_in(context: &Context) -> Result<()> {
+/// What the command of the configuration answers; why the database cannot be reached;
+/// [`ErrorKind::Cancelled`] when no password is given.
+pub(super) async fn sign_in(context: &Context, needs: Needs) -> Result<()> {
     let settings = context.settings();
-    if let Some(server) = settings.database_server()? {
+    let beside_the_runs = settings.store.as_deref() == Some("postgres");
+    let database =
+        matches!(needs, Needs::Database | Needs::Both) || needs == Needs::Store && beside_the_runs;
+    if database && let Some(server) = settings.database_server()? {
         // The command is for this database alone: another one would be told the password.
         if server.needs_password()
             && let Some(password) = printed(context).await?
@@ -45,10 +62,16 @@ pub(super) async fn sign_in(context: &Context) -> Result<()> {
         }
         ask(&server).await?;
     }
-    match settings.store_server()? {
-        Some(server) => ask(&server).await,
-        None => Ok(()),
+    if matches!(needs, Needs::Store | Needs::Both)
+        && let Some(server) = settings.store_server()?
+    {
+        return match ask(&server).await {
+            // Much can be seen without its store.
+            Err(error) if error.kind() != ErrorKind::Cancelled => Ok(()),
+            asked => asked,
+        };
     }
+    Ok(())
 }
 
 /// What the configuration's command prints, where it names one.
@@ -71,10 +94,10 @@ async fn ask(server: &Arc<Server>) -> Result<()> {
     if !server.needs_password() || !password::can_ask() {
         return Ok(());
     }
+    // Certificates and sockets need none.
     match server.ping().await {
         Err(error) if error.wants_password() => {}
-        // Certificates and sockets need none; what else is wrong is told by whoever reads.
-        _ => return Ok(()),
+        reached => return reached.map(drop),
     }
     let asked = password::asked(server.describe()).await?;
     if let Some(password) = Password::new(asked) {

@@ -7,7 +7,7 @@ use tokio_postgres::types::Type;
 use super::{Checks, Found, told_above};
 use crate::checkpoint::{CheckpointRef, SharedStore};
 use crate::cli::context::Context;
-use crate::cli::sign_in::sign_in;
+use crate::cli::sign_in::{Needs, sign_in};
 use crate::config::Settings;
 use crate::error::{Error, Result};
 use crate::postgres::{Ping, Server};
@@ -20,7 +20,7 @@ const LOOKED_THROUGH: u32 = 200;
 pub(super) async fn look(context: &Context, checks: &mut Checks) {
     let settings = context.settings();
     checks.look("configuration", configuration(context)).await;
-    let database = match sign_in(context).await {
+    let database = match sign_in(context, Needs::Both).await {
         Ok(()) => settings.open_database(),
         Err(error) => Err(error),
     };
