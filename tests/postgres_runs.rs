@@ -6,12 +6,13 @@
 mod postgres;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use afterrun::postgres::Server;
 use afterrun::runs::{
-    Cursor, Opening, PostgresRuns, RunFilter, RunOrder, RunPage, RunRow, RunsDatabase, SqliteRuns,
-    Tables, gate,
+    Cursor, Opening, PostgresRuns, RunFilter, RunOrder, RunPage, RunRow, Runs, RunsDatabase,
+    SqliteRuns, Tables, gate,
 };
 use afterrun::{Error, ErrorKind};
 use postgres::{Cluster, USER};
@@ -312,7 +313,17 @@ async fn the_same_rows_give_the_same_answers() {
                 order,
                 ..filter.clone()
             };
-            for limit in [1, 3, 50, 1_000] {
+            // A page of one run is asked for once in each order: every page is some trips.
+            let smallest = if filter
+                == (RunFilter {
+                    order,
+                    ..RunFilter::default()
+                }) {
+                1
+            } else {
+                7
+            };
+            for limit in [smallest, 1_000] {
                 let (one, other) = (
                     pages(&ours, &filter, limit).await,
                     pages(&lite, &filter, limit).await,
@@ -569,6 +580,13 @@ async fn two_hundred_thousand_rows_are_read_by_index_and_in_few_trips() {
     assert_eq!((first.runs.len(), first.sessions.len()), (500, 50));
     assert!(trips <= 9, "{trips} statements");
     assert_eq!(first.sessions["s19999"].title, "Input 199990");
+    // Not all of a session's runs are on the page: its first input is, too, found by index.
+    let few = runs
+        .page(&RunFilter::default(), 5, None)
+        .await
+        .expect("a page");
+    assert_eq!(few.sessions["s19999"].title, "Input 199990");
+    assert_eq!(few.retention.len(), 1);
     let ids: Vec<String> = first.runs.iter().map(|run| run.run_id.clone()).collect();
     let begun = Instant::now();
     let next = runs
@@ -826,6 +844,35 @@ async fn other_layouts_and_missing_rights_are_named_and_reading_is_enough() {
     assert_eq!(
         views.checkpoints_table().await.expect("read").as_deref(),
         Some("kept")
+    );
+
+    // Where the store is not named, the database's own is.
+    let home = tempfile::tempdir().expect("a folder");
+    let own = |table: &str, database: PostgresRuns| {
+        let made = format!(
+            "CREATE TABLE {table} (sha256 varchar, size bigint, created_at bigint);
+             CREATE TABLE {table}_chunks (sha256 varchar, seq int, data bytea);"
+        );
+        cluster.sql("rights", &made);
+        Runs::new(Arc::new(database), None, Some(home.path().to_path_buf()))
+    };
+    let runs = own("ai.agno_sandbox_checkpoints", owner);
+    let notice = runs.store_notice().await.expect("a notice");
+    assert!(notice.ends_with("this database has a table of them, agno_sandbox_checkpoints; read from it with --store postgres"), "{notice}");
+    let refusal = runs
+        .clone()
+        .with_durable_queue(true)
+        .checkpoint_store()
+        .await
+        .expect_err("refused");
+    assert_eq!(
+        refusal.next_step(),
+        Some("read from it with --store postgres")
+    );
+    let absent = runs.checkpoint_store().await.expect_err("no such folder");
+    assert_eq!(
+        absent.next_step(),
+        Some("read from it with --store postgres")
     );
 
     // A hostile search path changes nothing.

@@ -29,7 +29,7 @@ pub(super) enum When {
 #[derive(Clone, Args)]
 #[command(next_help_heading = "Options everywhere")]
 pub(super) struct Global {
-    /// The database: a SQLite path or sqlite:///path
+    /// The database: a SQLite path, sqlite:///path or postgresql://…
     #[arg(
         long,
         value_name = "URL",

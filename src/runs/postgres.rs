@@ -82,7 +82,7 @@ impl PostgresRuns {
         })
     }
 
-    /// That the database is no way to answer within its time, where that is why it failed.
+    /// The same failure, or where the database gave up for time, that `what` was too much for it.
     fn or_too_much(&self, error: Error, what: &str, hint: &str) -> Error {
         use tokio_postgres::error::SqlState;
         let timed_out = std::error::Error::source(&error)
