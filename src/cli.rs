@@ -17,6 +17,8 @@ mod read;
 mod restore;
 mod runs;
 mod show;
+mod sign_in;
+mod surroundings;
 mod target;
 mod verify;
 
@@ -29,6 +31,7 @@ use args::{Arguments, Command};
 use context::Context;
 use global::{Refusal, When};
 use output::Output;
+use sign_in::Needs;
 
 /// Parses the arguments, runs the command, and says how it ended.
 pub fn main() -> ExitCode {
@@ -113,6 +116,7 @@ async fn run(context: &Context, command: Option<Command>) -> Result<ExitCode> {
     if needs_configuration(command.as_ref()) {
         context.configured()?;
     }
+    sign_in::sign_in(context, Needs::of(command.as_ref())).await?;
     match command {
         None => done(interface::configured(context).await),
         Some(Command::Demo(args)) => done(interface::demo(context, args).await),

@@ -9,14 +9,17 @@ pub mod layer;
 mod masked;
 mod open;
 mod page;
+mod server;
 mod store;
 
 pub use masked::{holds_secret, masked};
+pub use server::Servers;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result, fail};
+use crate::postgres::Surroundings;
 use crate::runs::{Runs, RunsDatabase, Tables};
 use crate::scratch::Scratch;
 use crate::text::visible;
@@ -43,6 +46,10 @@ pub struct Settings {
     pub cache: Option<PathBuf>,
     /// The most bytes in it.
     pub cache_size: Option<u64>,
+    /// What libpq looks at beside a URL: home, account and `PG*` variables.
+    pub surroundings: Surroundings,
+    /// The PostgreSQL databases that are named.
+    pub servers: Servers,
 }
 
 /// Without the passwords that URLs may hold.
@@ -99,7 +106,7 @@ impl Settings {
                 ),
             );
         };
-        let database = open::database(url, &self.tables)?;
+        let database = open::database(self, url)?;
         tracing::info!(
             "the database {} is open, to be read only; its tables are {} and {}",
             masked(url),
@@ -123,9 +130,7 @@ impl Settings {
 }
 
 fn is_postgres(url: &str) -> bool {
-    url.starts_with("postgres://")
-        || url.starts_with("postgresql://")
-        || url.starts_with("postgresql+")
+    crate::postgres::is_named_by(url)
 }
 
 /// A SQLite path out of a path or an SQLAlchemy URL (`sqlite:///relative`, `sqlite:////absolute`).

@@ -93,6 +93,13 @@ impl fmt::Display for ErrorKind {
     }
 }
 
+/// What may help against a failure, for whoever can do it without asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Remedy {
+    Again,
+    Password,
+}
+
 /// A failure: its kind, one line of what and why, and where one helps, what to do next.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
@@ -100,6 +107,7 @@ pub struct Error {
     kind: ErrorKind,
     message: String,
     hint: Option<String>,
+    remedy: Option<Remedy>,
     #[source]
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
@@ -111,6 +119,7 @@ impl Error {
             kind,
             message: message.into(),
             hint: None,
+            remedy: None,
             source: None,
         }
     }
@@ -134,6 +143,33 @@ impl Error {
     pub(crate) fn of_kind(mut self, kind: ErrorKind) -> Self {
         self.kind = kind;
         self
+    }
+
+    /// Says that the same may succeed a little later.
+    #[must_use]
+    pub(crate) fn lost(mut self) -> Self {
+        self.remedy = Some(Remedy::Again);
+        self
+    }
+
+    /// Says that another password may help.
+    #[must_use]
+    pub(crate) fn refused_password(mut self) -> Self {
+        self.remedy = Some(Remedy::Password);
+        self
+    }
+
+    /// The connection was lost or could not be made, for a reason that may pass: trying again later
+    /// can help, and asking for something else now cannot.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.remedy == Some(Remedy::Again)
+    }
+
+    /// A password is missing, or the one that was given is wrong.
+    #[must_use]
+    pub fn wants_password(&self) -> bool {
+        self.remedy == Some(Remedy::Password)
     }
 
     /// What kind of failure this is.
@@ -174,6 +210,7 @@ impl Error {
             kind: self.kind,
             message: self.message.clone(),
             hint: self.hint.clone(),
+            remedy: self.remedy,
             source: None,
         }
     }

@@ -77,7 +77,6 @@ pub mod config;
 pub mod demo;
 mod error;
 pub mod json;
-#[cfg(feature = "app")]
 mod near;
 pub mod postgres;
 mod private;

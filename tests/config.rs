@@ -468,3 +468,84 @@ fn doctor_names_the_first_of_what_is_wrong() {
         ]
     );
 }
+
+/// A database whose owner has a password, and what may be said about it on a command line.
+mod passwords {
+    use super::*;
+    use common::postgres::{Cluster, PASSWORD, USER};
+
+    /// The database's URL without its password.
+    fn url(cluster: &Cluster) -> String {
+        format!("postgresql://{USER}@127.0.0.1:{}/postgres", cluster.port())
+    }
+
+    fn refused(text: &str) -> bool {
+        text.contains("the password for afterrun is wrong")
+            || text.contains("the server asks for a password, and none is given")
+    }
+
+    #[test]
+    fn a_password_is_found_or_asked_for_and_never_shown() {
+        let cluster = Cluster::start(&[]);
+        let url = url(&cluster);
+        let command = |words: &str| format!("db = \"{url}\"\npassword_command = \"{words}\"\n");
+
+        // A command of the configuration prints it.
+        let place = with(&command(&format!("printf '{PASSWORD}\\\\nuser: x'")));
+        let ran = run(&place, &["runs", "-vvv"], &[]);
+        assert!(!refused(&ran.err), "{}", ran.err);
+        assert!(!ran.err.contains(PASSWORD), "{}", ran.err);
+        // The environment comes before it, so a wrong one is what is refused.
+        let ran = run(&place, &["runs"], &[("PGPASSWORD", "wrong")]);
+        assert!(refused(&ran.exits(1).err));
+
+        let place = with(&command(
+            "sh -c 'echo hunter2; echo no key for it >&2; exit 4'",
+        ));
+        let message = run(&place, &["runs"], &[]).refuses(1);
+        assert_eq!(message, "password_command (sh) failed: no key for it");
+        set_permissions(place.path("config.toml"), Permissions::from_mode(0o602)).expect("set");
+        let ran = run(&place, &["runs", "--json"], &[]).exits(2);
+        assert_eq!(
+            ran.error().1,
+            "password_command is not run: others can write config.toml"
+        );
+
+        // Nobody is there to be asked.
+        let place = with(&format!("db = \"{url}\"\n"));
+        let ran = run(&place, &["runs"], &[]).exits(1);
+        assert!(refused(&ran.err), "{}", ran.err);
+
+        let words = ["--config", "config.toml", "runs"];
+        let asked = |typed: &str| {
+            let mut terminal = Terminal::afterrun(&place, (400, 45), &words);
+            terminal.wait_for("Password for postgresql");
+            terminal.keys(typed);
+            terminal.end()
+        };
+        let right = asked(&format!("{PASSWORD}\r"));
+        assert!(!refused(&right.text), "{}", right.text);
+        let wrong = asked("hunter3\r");
+        assert!(refused(&wrong.text) && wrong.code == 1, "{}", wrong.text);
+        for (ended, typed) in [(right, PASSWORD), (wrong, "hunter3")] {
+            assert!(
+                !String::from_utf8_lossy(&ended.raw).contains(typed),
+                "an echo"
+            );
+        }
+        assert_eq!(asked("\x03").code, 130);
+
+        // Doctor tells what it is connected to, of a database that has no tables of Agno's.
+        let ran = run(&place, &["doctor"], &[("PGPASSWORD", PASSWORD)]).exits(1);
+        for part in [
+            "✔ database",
+            "PostgreSQL ",
+            "no encryption",
+            "✖ tables",
+            "✔ review worker",
+        ] {
+            assert!(ran.text().contains(part), "{part}: {}", ran.text());
+        }
+        assert!(!ran.text().contains(PASSWORD));
+    }
+}

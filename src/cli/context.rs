@@ -8,6 +8,7 @@ use super::args::Arguments;
 use super::global::When;
 use super::output::Output;
 use super::progress;
+use super::surroundings::surroundings;
 use crate::config::Settings;
 use crate::config::file::{self, ConfigFile};
 use crate::config::in_force::{InForce, Said};
@@ -81,7 +82,10 @@ impl Context {
             }
         };
         Ok(Self {
-            settings: in_force.settings(home.clone()),
+            settings: Settings {
+                surroundings: surroundings(home.clone()),
+                ..in_force.settings(home)
+            },
             look: look(&in_force, arguments),
             in_force,
             file,

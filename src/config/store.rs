@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::{Settings, is_postgres, masked};
 use crate::checkpoint::{FileCheckpointStore, PostgresCheckpointStore, SharedStore};
 use crate::error::{Error, ErrorKind, Result};
-use crate::postgres::Server;
 
 /// The word for tables of the database that the runs are in.
 const BESIDE_THE_RUNS: &str = "postgres";
@@ -65,7 +64,7 @@ impl Settings {
         let table = named
             .table
             .unwrap_or_else(|| PostgresCheckpointStore::DEFAULT_TABLE.into());
-        PostgresCheckpointStore::new(Server::new(&named.server)?, schema, table)
+        PostgresCheckpointStore::new(self.server(&named.server)?, schema, table)
     }
 
     fn database_of_runs(&self) -> Result<&str> {

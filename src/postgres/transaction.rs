@@ -2,46 +2,143 @@
 //! server too.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
+use futures_core::Stream as _;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, NoTls, Row};
 
 use super::Server;
-use crate::error::{Error, Result};
+use super::failure::Statement;
+use super::session::Session;
+use crate::error::{Error, ErrorKind, Result};
+use crate::text::human_bytes;
 
-/// How long one statement may take, and how long it may wait for a lock.
-const TIMEOUTS: &str = "SET LOCAL statement_timeout = '30s'; SET LOCAL lock_timeout = '5s'; \
-                        SET LOCAL idle_in_transaction_session_timeout = '60s'";
+/// How long one statement may take: one that reads, and one that writes.
+const READING: Duration = Duration::from_secs(30);
+const WRITING: Duration = Duration::from_secs(120);
+/// A server that is silent for so much longer than a statement may take is not there any more.
+const GRACE: Duration = Duration::from_secs(10);
+/// How long a connection that was idle may take to begin anew.
+const BEGIN: Duration = Duration::from_secs(10);
+/// What one statement may answer, in all.
+const ANSWER: u64 = 256 << 20;
 
 /// A value of a statement, and its type: without it the server had to be asked for one.
 pub(crate) type Value<'a> = (&'a (dyn ToSql + Sync), Type);
 
+/// What a transaction is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Read,
+    Snapshot,
+    Write,
+}
+
+impl Purpose {
+    /// All that begins a transaction, in one message and so in one round trip. A pooler may give every
+    /// transaction another session: what holds is said in each, and ends with it. With that search path
+    /// no function or operator of a schema that others may write to is called for one of ours.
+    fn begin(self) -> String {
+        let begin = match self {
+            Self::Read => "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY",
+            Self::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            Self::Write => "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+        };
+        format!(
+            "{begin}; SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL statement_timeout = {}; \
+             SET LOCAL lock_timeout = 5000; SET LOCAL idle_in_transaction_session_timeout = 60000",
+            self.most().as_millis()
+        )
+    }
+
+    fn most(self) -> Duration {
+        match self {
+            Self::Read | Self::Snapshot => READING,
+            Self::Write => WRITING,
+        }
+    }
+}
+
 /// One transaction.
 pub(crate) struct Transaction {
     server: Arc<Server>,
-    client: Option<Client>,
+    session: Option<Session>,
+    purpose: Purpose,
+    /// Statements whose answers have not been read to the end.
+    under_way: AtomicUsize,
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Transaction {
-    pub(super) async fn begin(server: &Arc<Server>, begin: &str) -> Result<Self> {
-        let this = Self {
+    pub(super) async fn begin(server: &Arc<Server>, purpose: Purpose) -> Result<Self> {
+        let permit = server.permit().await?;
+        let mut this = Self {
             server: Arc::clone(server),
-            client: Some(server.take().await?),
+            session: None,
+            purpose,
+            under_way: AtomicUsize::new(0),
+            permit: Some(permit),
         };
-        let begin = format!("{begin}; {TIMEOUTS}");
-        let begun = this.client()?.batch_execute(&begin).await;
-        begun.map_err(|error| server.failed(error))?;
+        // A server that was restarted, or a pooler, may have closed what was idle. Nothing has been
+        // asked for yet, so that a new connection is as good.
+        if let Some(idle) = server.take_idle() {
+            this.session = Some(idle);
+            match this.begun(BEGIN).await {
+                Err(error) if error.is_lost() => {
+                    tracing::debug!("an idle connection is replaced: {error}");
+                    server.forget_idle();
+                }
+                other => return other.map(|()| this),
+            }
+        }
+        this.session = Some(server.connect().await?);
+        this.under_way = AtomicUsize::new(0);
+        this.begun(purpose.most() + GRACE).await?;
         Ok(this)
     }
 
-    fn client(&self) -> Result<&Client> {
-        self.client.as_ref().ok_or_else(Error::cancelled)
+    async fn begun(&self, most: Duration) -> Result<()> {
+        let session = self.session()?;
+        let sql = self.purpose.begin();
+        self.answered("", most, session.client.batch_execute(&sql))
+            .await
     }
 
-    /// The rows that `sql` answers.
+    /// The connection that it is on.
+    pub(super) fn session(&self) -> Result<&Session> {
+        self.session.as_ref().ok_or_else(Error::cancelled)
+    }
+
+    /// The rows that `sql` answers, 256 MiB of them at most.
     pub(crate) async fn rows(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>> {
-        let answer = self.client()?.query_typed(sql, values).await;
-        answer.map_err(|error| self.server.failed(error))
+        let session = self.session()?;
+        let most = self.purpose.most() + GRACE;
+        let begun = Instant::now();
+        let (mut rows, mut bytes) = (Vec::new(), 0_u64);
+        let under_way = UnderWay::new(&self.under_way);
+        let asked = session.client.query_typed_raw(sql, values.iter().cloned());
+        let failed = |error| {
+            under_way.over();
+            self.failed(sql, begun, error)
+        };
+        let mut stream = Box::pin(self.in_time(most, asked).await?.map_err(failed)?);
+        loop {
+            let next = std::future::poll_fn(|context| stream.as_mut().poll_next(context));
+            let Some(row) = self.in_time(most, next).await? else {
+                break;
+            };
+            let row = row.map_err(failed)?;
+            bytes += row.raw_size_bytes() as u64;
+            if bytes > ANSWER {
+                return Err(self.too_much());
+            }
+            rows.push(row);
+        }
+        under_way.over();
+        Ok(rows)
     }
 
     /// The only row that `sql` answers, or none; of several the first.
@@ -51,33 +148,106 @@ impl Transaction {
 
     /// How many rows `sql` changed.
     pub(crate) async fn execute(&self, sql: &str, values: &[Value<'_>]) -> Result<u64> {
-        let answer = self.client()?.execute_typed(sql, values).await;
-        answer.map_err(|error| self.server.failed(error))
+        let asked = self.session()?.client.execute_typed(sql, values);
+        self.answered(sql, self.purpose.most() + GRACE, asked).await
     }
 
     /// Ends the transaction; what was written counts from here on.
     pub(crate) async fn end(mut self) -> Result<()> {
-        let ended = self.client()?.batch_execute("COMMIT").await;
-        ended.map_err(|error| self.server.failed(error))?;
-        if let Some(client) = self.client.take() {
-            self.server.give_back(client);
+        let ended = self.session()?.client.batch_execute("COMMIT");
+        self.answered("", self.purpose.most() + GRACE, ended)
+            .await?;
+        if let Some(session) = self.session.take() {
+            self.server.give_back(session);
         }
         Ok(())
+    }
+
+    async fn answered<T>(
+        &self,
+        sql: &str,
+        most: Duration,
+        asked: impl Future<Output = std::result::Result<T, tokio_postgres::Error>>,
+    ) -> Result<T> {
+        let (begun, under_way) = (Instant::now(), UnderWay::new(&self.under_way));
+        let answer = self.in_time(most, asked).await?;
+        under_way.over();
+        answer.map_err(|error| self.failed(sql, begun, error))
+    }
+
+    async fn in_time<T>(&self, most: Duration, step: impl Future<Output = T>) -> Result<T> {
+        tokio::time::timeout(most, step).await.map_err(|_| {
+            Error::new(
+                ErrorKind::Timeout,
+                format!(
+                    "{}: the server has sent nothing for {} s",
+                    self.server.describe(),
+                    most.as_secs()
+                ),
+            )
+            .hint("look at the network between here and the server, then try again")
+            .lost()
+        })
+    }
+
+    fn failed(&self, sql: &str, begun: Instant, error: tokio_postgres::Error) -> Error {
+        let statement = Statement {
+            sql,
+            writes: self.purpose == Purpose::Write,
+            took: Some((begun.elapsed(), self.purpose.most())),
+        };
+        match &self.session {
+            Some(session) => session.failed(statement, error),
+            None => self.server.failed(error),
+        }
+    }
+
+    fn too_much(&self) -> Error {
+        Error::new(
+            ErrorKind::Limit,
+            format!(
+                "{}: an answer is larger than the {} that are read of one",
+                self.server.describe(),
+                human_bytes(ANSWER)
+            ),
+        )
+        .hint("ask for less at once")
+    }
+}
+
+/// Counts a statement until its answer has been read; one that is dropped before stays counted.
+struct UnderWay<'a>(&'a AtomicUsize);
+
+impl<'a> UnderWay<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count)
+    }
+
+    fn over(&self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
 impl Drop for Transaction {
     fn drop(&mut self) {
-        let Some(client) = self.client.take() else {
+        let Some(session) = self.session.take() else {
             return;
         };
-        // What is under way at the server is worth nothing to anybody any more.
-        let cancel = client.cancel_token();
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move {
-                let _ = cancel.cancel_query(NoTls).await;
-                drop(client);
-            });
-        }
+        let (server, permit) = (Arc::clone(&self.server), self.permit.take());
+        let under_way = self.under_way.load(Ordering::SeqCst) > 0;
+        let runtime = session.runtime.clone();
+        runtime.spawn(async move {
+            let _permit = permit;
+            if under_way {
+                // What the server is doing is worth nothing to anybody any more.
+                session.cancel().await;
+                return;
+            }
+            let ended = tokio::time::timeout(BEGIN, session.client.batch_execute("ROLLBACK"));
+            if matches!(ended.await, Ok(Ok(()))) {
+                server.give_back(session);
+            }
+        });
     }
 }

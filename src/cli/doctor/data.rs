@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
+use tokio_postgres::types::Type;
+
 use super::{Checks, Found, told_above};
 use crate::checkpoint::{CheckpointRef, SharedStore};
 use crate::cli::context::Context;
+use crate::cli::sign_in::{Needs, sign_in};
 use crate::config::Settings;
 use crate::error::{Error, Result};
-use crate::runs::{Opening, RunFilter, Runs, RunsDatabase, gate};
+use crate::postgres::{Ping, Server};
+use crate::runs::{Opening, RunFilter, Runs, RunsDatabase, Tables, gate};
 use crate::text::{grouped, human_bytes, visible, visible_path};
 
 /// How many runs are looked through for one that committed a checkpoint.
@@ -16,10 +20,13 @@ const LOOKED_THROUGH: u32 = 200;
 pub(super) async fn look(context: &Context, checks: &mut Checks) {
     let settings = context.settings();
     checks.look("configuration", configuration(context)).await;
-    let database = settings.open_database();
-    checks.look("database", reached(&database)).await;
+    let database = match sign_in(context, Needs::Both).await {
+        Ok(()) => settings.open_database(),
+        Err(error) => Err(error),
+    };
+    checks.look("database", reached(settings, &database)).await;
     checks.look("tables", tables(settings, &database)).await;
-    checks.look("rights", rights(&database)).await;
+    checks.look("rights", rights(settings, &database)).await;
     let store = match &database {
         Ok(database) => runs(settings, Arc::clone(database)),
         // The store that is named does not need the database, Agno's default does.
@@ -56,10 +63,35 @@ async fn configuration(context: &Context) -> Result<Found> {
 
 type Database = Result<Arc<dyn RunsDatabase>>;
 
-async fn reached(database: &Database) -> Result<Found> {
+async fn reached(settings: &Settings, database: &Database) -> Result<Found> {
     let database = database.as_ref().map_err(Error::copy)?;
-    database.page(&RunFilter::default(), 1, None).await?;
-    Found::well(database.describe())
+    match settings.database_server()? {
+        Some(server) => answered(server.describe(), &server.ping().await?),
+        None => {
+            database.page(&RunFilter::default(), 1, None).await?;
+            Found::well(database.describe())
+        }
+    }
+}
+
+fn answered(name: &str, ping: &Ping) -> Result<Found> {
+    let mut notes = Vec::new();
+    if ping.encryption.is_none() {
+        notes.push("the connection is not encrypted".into());
+    }
+    if ping.standby {
+        notes.push("it is a standby, which is enough to read".into());
+    }
+    Ok(Found::Well(
+        format!(
+            "{name}: PostgreSQL {} as {}, {}, {:.1} ms for a question",
+            visible(&ping.version),
+            visible(&ping.user),
+            ping.encryption.unwrap_or("no encryption"),
+            ping.round_trip.as_secs_f64() * 1000.0
+        ),
+        notes,
+    ))
 }
 
 async fn tables(settings: &Settings, database: &Database) -> Result<Found> {
@@ -88,7 +120,7 @@ async fn tables(settings: &Settings, database: &Database) -> Result<Found> {
 }
 
 /// A read of everything that is read is what shows that the rights are enough.
-async fn rights(database: &Database) -> Result<Found> {
+async fn rights(settings: &Settings, database: &Database) -> Result<Found> {
     let database = match database {
         Ok(database) => database,
         Err(error) => return Found::skipped(told_above(error)),
@@ -99,7 +131,29 @@ async fn rights(database: &Database) -> Result<Found> {
         database.binding(&run.session_id).await?;
     }
     database.queue_worker_active().await?;
-    Found::well("enough to read runs, sessions, bindings and the queue; nothing is ever written")
+    let mut notes = Vec::new();
+    if let Some(server) = settings.database_server()?
+        && may_write(&server, &settings.tables).await?
+    {
+        notes.push("the role may write, too; a role with SELECT alone is enough".into());
+    }
+    let what = "enough to read runs, sessions, bindings and the queue; nothing is ever written";
+    Ok(Found::Well(what.into(), notes))
+}
+
+/// Whether the role could change Agno's tables.
+async fn may_write(server: &Arc<Server>, tables: &Tables) -> Result<bool> {
+    const ASK: &str = "SELECT pg_catalog.has_table_privilege($1, 'INSERT, UPDATE, DELETE')";
+    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+    let transaction = server.read().await?;
+    let mut may = false;
+    for table in [&tables.sessions, &tables.runs] {
+        let name = format!("{}.{}", quoted(&tables.schema), quoted(table));
+        let row = transaction.row(ASK, &[(&name, Type::TEXT)]).await?;
+        may |= row.is_some_and(|row| row.try_get(0).unwrap_or(false));
+    }
+    transaction.end().await?;
+    Ok(may)
 }
 
 /// The store that is to be opened, if one can be.
