@@ -169,7 +169,9 @@ fn refused(target: &Target, encrypted: bool, has_password: bool, answer: &DbErro
         )
     };
     let code = answer.code();
-    if *code == SqlState::INVALID_PASSWORD {
+    // PgBouncer has one code for all, and words in one language.
+    let by_pooler = code.code() == "08P01" && answer.message().ends_with("authentication failed");
+    if *code == SqlState::INVALID_PASSWORD || by_pooler {
         return of(format!("the password for {user} is wrong"))
             .hint("check the password and the user; a user that does not exist is answered alike")
             .refused_password();
