@@ -227,7 +227,7 @@ impl Pooler {
         let config = format!(
             "[databases]\n* = host=127.0.0.1 port={} pool_size=2\n[pgbouncer]\nlisten_addr=127.0.0.1\n\
              listen_port={port}\npool_mode=transaction\nauth_type=scram-sha-256\nauth_file={}\n\
-             unix_socket_dir=\nmax_prepared_statements=0\n",
+             unix_socket_dir=\n",
             cluster.port(),
             users.display()
         );
