@@ -131,10 +131,16 @@ pub(super) fn session(
 /// The stream ended; what else an input error may be, it says itself.
 fn cut(error: &std::io::Error) -> bool {
     use std::io::ErrorKind as Kind;
-    matches!(
-        error.kind(),
-        Kind::UnexpectedEof | Kind::ConnectionReset | Kind::BrokenPipe | Kind::ConnectionAborted
-    )
+    // The codec's word for an end in the middle of a message.
+    let short = error.to_string() == "bytes remaining on stream";
+    short
+        || matches!(
+            error.kind(),
+            Kind::UnexpectedEof
+                | Kind::ConnectionReset
+                | Kind::BrokenPipe
+                | Kind::ConnectionAborted
+        )
 }
 
 fn is(error: &tokio_postgres::Error, words: &str) -> bool {
