@@ -94,8 +94,8 @@ pub(super) fn hosts(given: &Given) -> Result<Vec<Host>> {
         };
         let port = port(text, given)?;
         let of = |list: &[String]| list.get(at).cloned().unwrap_or_default();
-        let address = has_addresses.then(|| of(&addresses)).unwrap_or_default();
-        let name = has_names.then(|| of(&names)).unwrap_or_default();
+        let address = of(&addresses);
+        let name = of(&names);
         hosts.extend(host(&name, &address, port)?);
     }
     Ok(hosts)
