@@ -5,6 +5,7 @@ mod file;
 mod lease;
 mod pump;
 mod reference;
+mod s3;
 mod store;
 
 pub use file::{DEFAULT_CHECKPOINTS, FileCheckpointStore};
@@ -12,5 +13,6 @@ pub(crate) use file::{hex, open_regular};
 pub use lease::Lease;
 pub(crate) use reference::is_digest;
 pub use reference::{CheckpointLimits, CheckpointRef};
+pub use s3::{AwsEnvironment, S3CheckpointStore, S3Settings};
 pub(crate) use store::blocking;
 pub use store::{CheckpointStore, SharedStore, StoredObject};

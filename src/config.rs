@@ -3,11 +3,12 @@
 
 pub mod file;
 mod keys;
+mod s3;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::checkpoint::{FileCheckpointStore, SharedStore};
+use crate::checkpoint::{AwsEnvironment, FileCheckpointStore, SharedStore};
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::runs::{Runs, RunsDatabase, SqliteRuns, Tables};
 use crate::text::visible;
@@ -17,12 +18,14 @@ use crate::text::visible;
 pub struct Settings {
     /// A SQLite path or URL.
     pub database: Option<String>,
-    /// A directory or `file://` URL.
+    /// A directory, `file://` or `s3://` URL.
     pub store: Option<String>,
     /// The tables' names.
     pub tables: Tables,
     /// The home directory, for Agno's default store.
     pub home: Option<PathBuf>,
+    /// Where a bucket's credentials and endpoint are looked for.
+    pub aws: AwsEnvironment,
 }
 
 impl Settings {
@@ -73,9 +76,23 @@ impl Settings {
     /// # Errors
     /// [`ErrorKind::Usage`] when none is; what the store answers.
     pub fn open_store(&self) -> Result<SharedStore> {
+        if let Some(store) = s3::store(self)? {
+            return Ok(Arc::new(store));
+        }
         let store = FileCheckpointStore::open(self.store_path()?)?;
         tracing::info!("the store {} is open, a directory", self.store_label());
         Ok(Arc::new(store))
+    }
+
+    /// Opens the store that is named for writing: a directory is made when it is not there.
+    ///
+    /// # Errors
+    /// As [`Settings::open_store`].
+    pub fn create_store(&self) -> Result<SharedStore> {
+        match s3::store(self)? {
+            Some(store) => Ok(Arc::new(store)),
+            None => Ok(Arc::new(FileCheckpointStore::create(self.store_path()?)?)),
+        }
     }
 
     /// The directory that is named as the store.
@@ -87,11 +104,11 @@ impl Settings {
             return Err(Error::new(ErrorKind::Usage, "No checkpoint store is named")
                 .hint("name a directory with --store DIR or AFTERRUN_STORE"));
         };
-        if url == "postgres" || is_postgres(url) || url.starts_with("s3://") {
+        if url == "postgres" || is_postgres(url) {
             return Err(Error::new(
                 ErrorKind::Unsupported,
                 format!(
-                    "The store {} cannot be read yet: only a directory can",
+                    "The store {} cannot be read yet: only a directory or a bucket can",
                     masked(url)
                 ),
             )

@@ -1,11 +1,13 @@
 //! A private copy of an object whose store is far away: hashed on its way, and a hold on it exists
 //! only when size and digest were right.
 
+use std::fs::File;
 use std::io::{Read, Write};
+use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::{Lease, StoredObject, blocking, hex};
+use super::{CheckpointRef, Lease, StoredObject, blocking, hex};
 use crate::error::{Error, ErrorKind, Result, fail, of_read};
 use crate::progress::{Stage, Watch};
 
@@ -22,12 +24,27 @@ pub(crate) async fn leased(object: StoredObject, watch: &Watch) -> Result<Lease>
 }
 
 fn copy(object: StoredObject, watch: &Watch) -> Result<Lease> {
-    let failed = |error| Error::io("write in", &std::env::temp_dir(), error);
+    let folder = std::env::temp_dir();
+    let failed = |error| Error::io("write in", &folder, error);
+    let mut file = tempfile::tempfile().map_err(failed)?;
+    let reference = verified(object, &mut file, &folder, watch)?;
+    Ok(Lease::new(reference, file))
+}
+
+/// Copies `object` into `file`, which is in `folder`; blocks.
+///
+/// # Errors
+/// As [`leased`]. The file then holds bytes that were not verified.
+pub(crate) fn verified(
+    object: StoredObject,
+    file: &mut File,
+    folder: &Path,
+    watch: &Watch,
+) -> Result<CheckpointRef> {
     let StoredObject {
         reference,
         mut bytes,
     } = object;
-    let mut file = tempfile::tempfile().map_err(failed)?;
     let (mut digest, mut size) = (Sha256::new(), 0_u64);
     let mut piece = vec![0; PIECE];
     loop {
@@ -41,7 +58,8 @@ fn copy(object: StoredObject, watch: &Watch) -> Result<Lease> {
             return fail(ErrorKind::SizeMismatch, "Checkpoint size mismatch");
         }
         digest.update(&piece[..count]);
-        file.write_all(&piece[..count]).map_err(failed)?;
+        file.write_all(&piece[..count])
+            .map_err(|error| Error::io("write in", folder, error))?;
         watch.at(Stage::Digest, size, reference.size());
     }
     if size != reference.size() {
@@ -51,5 +69,5 @@ fn copy(object: StoredObject, watch: &Watch) -> Result<Lease> {
         return fail(ErrorKind::ChecksumMismatch, "Checkpoint checksum mismatch");
     }
     watch.passed(Stage::Digest, size);
-    Ok(Lease::new(reference, file))
+    Ok(reference)
 }

@@ -15,7 +15,7 @@ use crate::progress::Watch;
 /// Pieces on their way; with pieces of a MiB, that many MiB.
 const QUEUE: usize = 4;
 /// A store that sends nothing for so long has stalled.
-const STALLED: Duration = Duration::from_secs(30);
+pub(crate) const STALLED: Duration = Duration::from_secs(30);
 
 /// Where a store puts the pieces of an object, from the first.
 #[derive(Debug)]
@@ -70,15 +70,20 @@ where
 pub(crate) async fn unless_stalled<T>(step: impl Future<Output = Result<T>>) -> Result<T> {
     match tokio::time::timeout(STALLED, step).await {
         Ok(answer) => answer,
-        Err(_) => Err(Error::new(
-            ErrorKind::Timeout,
-            format!(
-                "The checkpoint store has sent nothing for {} s",
-                STALLED.as_secs()
-            ),
-        )
-        .hint("look at the network between here and the store, then try again")),
+        Err(_) => Err(stalled()),
     }
+}
+
+/// What a store is told apart by that sends nothing any more.
+pub(crate) fn stalled() -> Error {
+    Error::new(
+        ErrorKind::Timeout,
+        format!(
+            "The checkpoint store has sent nothing for {} s",
+            STALLED.as_secs()
+        ),
+    )
+    .hint("look at the network between here and the store, then try again")
 }
 
 /// Reads the pieces in their order; blocks, so never on a runtime's own thread.

@@ -59,7 +59,7 @@ pub(super) struct Global {
         global = true
     )]
     pub db: Option<String>,
-    /// The checkpoint store: a directory or file:///dir
+    /// The checkpoint store: a directory, file:///dir or s3://bucket/prefix?region=…
     #[arg(
         long,
         value_name = "URL",

@@ -5,7 +5,6 @@ use std::os::unix::ffi::OsStrExt;
 use super::args::CaptureArgs;
 use super::context::Context;
 use crate::archive::{CaptureRoots, CheckpointArchive, DEFAULT_NATIVE_EXCLUSIONS};
-use crate::checkpoint::FileCheckpointStore;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::Json;
 use crate::private::PrivateFolder;
@@ -15,7 +14,7 @@ pub(super) async fn capture(context: &Context, args: &CaptureArgs) -> Result<()>
     let watch = context.watch();
     let state = Json::parse(&args.state)
         .map_err(|error| Error::new(ErrorKind::Usage, format!("--state is no JSON: {error}")))?;
-    let store = FileCheckpointStore::create(context.settings().store_path()?)?;
+    let store = context.settings().create_store()?;
     let mut exclude: Vec<Vec<u8>> = DEFAULT_NATIVE_EXCLUSIONS
         .iter()
         .map(|path| path.to_vec())
@@ -36,7 +35,7 @@ pub(super) async fn capture(context: &Context, args: &CaptureArgs) -> Result<()>
     archive
         .capture(&roots, &file, &state, &exclude, &watch)
         .await?;
-    let reference = crate::checkpoint::blocking(move || store.blocking_put(&file)).await?;
+    let reference = store.put_watched(&file, &watch).await?;
     let output = context.output();
     if output.json {
         return output.document(&serde_json::json!(reference));

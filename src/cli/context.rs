@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::args::Global;
 use super::output::Output;
 use super::progress;
+use crate::checkpoint::AwsEnvironment;
 use crate::config::file::ConfigFile;
 use crate::config::{self, Settings};
 use crate::error::{Error, ErrorKind, Result};
@@ -45,6 +46,7 @@ impl Context {
                 return Err(Box::new((Error::new(ErrorKind::Io, message), output)));
             }
         };
+        let home = std::env::var_os("HOME").map(PathBuf::from);
         Ok(Self {
             settings: Settings {
                 database: global.db,
@@ -54,7 +56,8 @@ impl Context {
                     sessions: global.sessions_table,
                     runs: global.runs_table,
                 },
-                home: std::env::var_os("HOME").map(PathBuf::from),
+                aws: AwsEnvironment::new(variables(), home.clone()),
+                home,
             },
             agent: global.opening_as,
             config: global.config,
@@ -157,6 +160,12 @@ impl Context {
         }
         progress::watch(self.cancel.clone())
     }
+}
+
+/// The environment, but for what is not UTF-8: nothing that we look for there is.
+fn variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 #[cfg(test)]
