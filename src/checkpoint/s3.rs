@@ -11,6 +11,7 @@ mod payload;
 mod process;
 mod profile;
 mod refusal;
+mod role;
 mod settings;
 mod upload;
 mod xml;
@@ -193,7 +194,7 @@ impl CheckpointStore for S3CheckpointStore {
             blocking(move || Source::read(&path, settings.max_bytes, settings.part_size, &hashing))
                 .await?;
         let key = self.key(&source.reference);
-        match object::head(&self.bucket, &key).await? {
+        match cancellable(watch, object::head(&self.bucket, &key)).await? {
             // The same bytes are there, or something else is under their name.
             Head::There(labels) => {
                 object::check(&source.reference, Some(&labels))?;
@@ -203,7 +204,7 @@ impl CheckpointStore for S3CheckpointStore {
         }
         upload::upload(&self.bucket, &key, &source, watch).await?;
         // Readable, with the labels it should have, or it was not stored.
-        let stored = object::labels(&self.bucket, &key).await?;
+        let stored = cancellable(watch, object::labels(&self.bucket, &key)).await?;
         object::check(&source.reference, stored.as_ref())?;
         Ok(source.reference)
     }
@@ -213,10 +214,7 @@ impl CheckpointStore for S3CheckpointStore {
             return fail(ErrorKind::Limit, "Checkpoint object exceeds its limit");
         }
         let key = self.key(reference);
-        let labels = tokio::select! {
-            labels = object::labels(&self.bucket, &key) => labels?,
-            () = watch.token().cancelled() => return Err(Error::cancelled()),
-        };
+        let labels = cancellable(watch, object::labels(&self.bucket, &key)).await?;
         object::check(reference, labels.as_ref())
     }
 
@@ -259,6 +257,14 @@ impl CheckpointStore for S3CheckpointStore {
     fn describe(&self) -> String {
         let S3Settings { bucket, prefix, .. } = &*self.settings;
         format!("s3://{}/{}", visible(bucket), visible(prefix))
+    }
+}
+
+/// Waits for `work` until `watch` is cancelled.
+async fn cancellable<T>(watch: &Watch, work: impl Future<Output = Result<T>>) -> Result<T> {
+    tokio::select! {
+        done = work => done,
+        () = watch.token().cancelled() => Err(Error::cancelled()),
     }
 }
 

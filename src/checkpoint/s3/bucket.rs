@@ -192,13 +192,17 @@ impl Bucket {
         let (signed, url) = self.signed(request).await.map_err(Failure::Unsent)?;
         let sent = Arc::new(AtomicU64::new(0));
         let begun = std::time::Instant::now();
-        let sending = self
+        let mut sending = self
             .http
             .request(request.method.clone(), url)
-            .headers(signed)
-            .header(::http::header::CONTENT_LENGTH, request.payload.length())
-            .body(request.payload.body(&sent))
-            .send();
+            .headers(signed);
+        if matches!(request.method, Method::PUT | Method::POST) {
+            let length = request.payload.length();
+            sending = sending
+                .header(::http::header::CONTENT_LENGTH, length)
+                .body(request.payload.body(&sent));
+        }
+        let sending = sending.send();
         let mut sending = std::pin::pin!(sending);
         let mut before = 0;
         // An upload may take long, as long as it goes on.

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use reqsign_aws_v4::{
-    AssumeRoleCredentialProvider, AssumeRoleWithWebIdentityCredentialProvider, Credential,
-    ECSCredentialProvider, IMDSv2CredentialProvider, RequestSigner, SSOCredentialProvider,
+    AssumeRoleWithWebIdentityCredentialProvider, Credential, ECSCredentialProvider,
+    IMDSv2CredentialProvider, SSOCredentialProvider,
 };
-use reqsign_core::{Context, ProvideCredential, Signer};
+use reqsign_core::{Context, ProvideCredential};
 
 use super::environment::AwsEnvironment;
 use super::process;
@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::text::visible;
 
 /// What is called in a role's session name, in the logs of whoever owns the role.
-const SESSION: &str = "afterrun";
+pub(super) const SESSION: &str = "afterrun";
 
 /// Where credentials are looked for.
 #[derive(Clone)]
@@ -85,7 +85,7 @@ impl Credentials {
         .hint("set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run `aws configure`"))
     }
 
-    fn variables(&self) -> Result<Option<Credential>> {
+    pub(super) fn variables(&self) -> Result<Option<Credential>> {
         let Some(key) = self.environment.get("AWS_ACCESS_KEY_ID") else {
             return Ok(None);
         };
@@ -103,7 +103,11 @@ impl Credentials {
 
     /// A profile's own, in botocore's order: web identity, SSO, credentials file, process,
     /// configuration file.
-    async fn of_profile(&self, name: &str, by_variables: bool) -> Result<Option<Credential>> {
+    pub(super) async fn of_profile(
+        &self,
+        name: &str,
+        by_variables: bool,
+    ) -> Result<Option<Credential>> {
         let profile = self.profiles.profile(name).cloned().unwrap_or_default();
         if let Some(found) = self.web_identity(&profile, by_variables).await? {
             return Ok(Some(told("a web identity", found)));
@@ -120,83 +124,6 @@ impl Credentials {
         }
         let found = keys(name, &profile.config)?;
         Ok(found.map(|found| told("the configuration file", found)))
-    }
-
-    /// The role that a profile takes on, with the credentials of another source.
-    async fn assumed(&self, name: &str, seen: &mut Vec<String>) -> Result<Option<Credential>> {
-        let profile = self.profiles.profile(name).cloned().unwrap_or_default();
-        let Some(role) = takes_role(&profile) else {
-            return Ok(None);
-        };
-        if profile.get("mfa_serial").is_some() {
-            return Err(about(name, ErrorKind::Unsupported, "its role asks for an MFA code").hint(
-                "let the AWS CLI ask for it: eval \"$(aws configure export-credentials --format env)\"",
-            ));
-        }
-        let source = Box::pin(self.source(name, &profile, seen)).await?;
-        let signer = Signer::new(
-            self.services.clone(),
-            Fixed(source),
-            RequestSigner::new("sts", &self.region),
-        );
-        let session = profile.get("role_session_name").unwrap_or(SESSION);
-        let mut provider = AssumeRoleCredentialProvider::new(role.to_owned(), signer)
-            .with_role_session_name(session.to_owned())
-            .with_region(self.region.clone())
-            .with_regional_sts_endpoint();
-        if let Some(id) = profile.get("external_id") {
-            provider = provider.with_external_id(id.to_owned());
-        }
-        if let Some(seconds) = profile.get("duration_seconds") {
-            let seconds = seconds.parse();
-            provider =
-                provider.with_duration_seconds(seconds.map_err(|_| {
-                    about(name, ErrorKind::Usage, "its duration_seconds is no number")
-                })?);
-        }
-        let answer = provider.provide_credential(&self.services).await;
-        answer.map_err(|error| of(name)(reason("its role is not given", &error)))
-    }
-
-    /// Whose credentials take on the role of `name`.
-    async fn source(
-        &self,
-        name: &str,
-        profile: &Profile,
-        seen: &mut Vec<String>,
-    ) -> Result<Credential> {
-        let wrong = |what: &str| about(name, ErrorKind::Usage, what);
-        let found = match (
-            profile.get("source_profile"),
-            profile.get("credential_source"),
-        ) {
-            (Some(other), None) => {
-                let Some(source) = self.profiles.profile(other) else {
-                    return Err(wrong("its source_profile is in neither file"));
-                };
-                let own = has_keys(source) || takes_role(source).is_none();
-                if seen.iter().any(|before| before == other) || (other == name && !own) {
-                    return Err(wrong("its source_profile leads back to itself"));
-                }
-                seen.push(name.to_owned());
-                match own {
-                    true => self.of_profile(other, false).await?,
-                    false => self.assumed(other, seen).await?,
-                }
-            }
-            (None, Some("Environment")) => self.variables()?,
-            (None, Some("EcsContainer")) => self.container().await?,
-            (None, Some("Ec2InstanceMetadata")) => {
-                Some(self.instance().await.map_err(|why| wrong(&why))?)
-            }
-            (None, Some(_)) => return Err(wrong("its credential_source is not known")),
-            _ => {
-                return Err(wrong(
-                    "a role needs either source_profile or credential_source",
-                ));
-            }
-        };
-        found.ok_or_else(|| wrong("the source of its role has no credentials"))
     }
 
     async fn web_identity(
@@ -271,7 +198,7 @@ impl Credentials {
         })
     }
 
-    async fn container(&self) -> Result<Option<Credential>> {
+    pub(super) async fn container(&self) -> Result<Option<Credential>> {
         let relative = self
             .environment
             .get("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
@@ -299,7 +226,7 @@ impl Credentials {
     }
 
     /// The instance's, or why there is none.
-    async fn instance(&self) -> std::result::Result<Credential, String> {
+    pub(super) async fn instance(&self) -> std::result::Result<Credential, String> {
         if self.environment.says_yes("AWS_EC2_METADATA_DISABLED") {
             return Err("AWS_EC2_METADATA_DISABLED is set".into());
         }
@@ -333,7 +260,7 @@ pub(super) fn endpoint(
 }
 
 /// Credentials that are there already.
-struct Fixed(Credential);
+pub(super) struct Fixed(pub Credential);
 
 impl std::fmt::Debug for Fixed {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -356,15 +283,6 @@ fn fixed(key: &str, secret: &str, token: Option<&str>) -> Credential {
         session_token: token.map(str::to_owned),
         expires_in: None,
     }
-}
-
-fn takes_role(profile: &Profile) -> Option<&str> {
-    let web = profile.get("web_identity_token_file").is_some();
-    profile.get("role_arn").filter(|_| !web)
-}
-
-fn has_keys(profile: &Profile) -> bool {
-    profile.get("aws_access_key_id").is_some()
 }
 
 /// The keys in one file's section.
@@ -402,17 +320,17 @@ fn told(source: &str, found: Credential) -> Credential {
     found
 }
 
-fn about(name: &str, kind: ErrorKind, what: &str) -> Error {
+pub(super) fn about(name: &str, kind: ErrorKind, what: &str) -> Error {
     Error::new(kind, format!("The AWS profile {}: {what}", visible(name)))
 }
 
 /// Says whose credentials failed.
-fn of(name: &str) -> impl Fn(Error) -> Error {
+pub(super) fn of(name: &str) -> impl Fn(Error) -> Error {
     move |error| about(name, error.kind(), error.message())
 }
 
 /// What a service of `reqsign` failed with, after `what`.
-fn reason(what: &str, error: &reqsign_core::Error) -> Error {
+pub(super) fn reason(what: &str, error: &reqsign_core::Error) -> Error {
     let mut told = error.to_string();
     // What cannot be parsed may be quoted, and may be secret.
     if told.starts_with("failed to parse") {

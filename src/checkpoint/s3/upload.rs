@@ -11,6 +11,7 @@ use http::header::ETAG;
 use sha2::{Digest as _, Sha256};
 
 use super::bucket::{Bucket, Failure, Request};
+use super::cancellable;
 use super::payload::{Part, Payload};
 use super::xml::{Document, LONGEST};
 use crate::checkpoint::pump::unless_stalled;
@@ -100,13 +101,6 @@ pub(super) async fn upload(
             upload.abort().await;
             Err(error)
         }
-    }
-}
-
-async fn cancellable(watch: &Watch, work: impl Future<Output = Result<()>>) -> Result<()> {
-    tokio::select! {
-        done = work => done,
-        () = watch.token().cancelled() => Err(Error::cancelled()),
     }
 }
 
