@@ -198,7 +198,7 @@ async fn a_role_is_taken_on_with_the_credentials_of_its_source() {
     let role = "arn:aws:iam::123456789012:role/reader";
     let config = format!(
         "[profile reader]\nrole_arn = {role}\nsource_profile = base\nexternal_id = ours\n\
-         [profile base]\naws_access_key_id = AKIABASE\naws_secret_access_key = hunter2-base\n\
+         [profile base]\naws_access_key_id = AKIABASETEST00000001\naws_secret_access_key = hunter2-base\n\
          [profile chained]\nrole_arn = {role}\nsource_profile = reader\n\
          [profile variables]\nrole_arn = {role}\ncredential_source = Environment\n\
          [profile round]\nrole_arn = {role}\nsource_profile = about\n\
@@ -212,7 +212,7 @@ async fn a_role_is_taken_on_with_the_credentials_of_its_source() {
     for part in [
         "RoleArn=arn%3Aaws%3Aiam%3A%3A123456789012%3Arole%2Freader",
         "ExternalId=ours",
-        "AKIABASE",
+        "AKIABASETEST00000001",
         "RoleSessionName=afterrun",
     ] {
         assert!(asked.contains(part), "{part}: {asked}");
@@ -224,7 +224,7 @@ async fn a_role_is_taken_on_with_the_credentials_of_its_source() {
     assert_eq!(sts.asked().len(), 3);
     let set = [
         at[0],
-        ("AWS_ACCESS_KEY_ID", "AKIASET"),
+        ("AWS_ACCESS_KEY_ID", "AKIASETTEST000000001"),
         ("AWS_SECRET_ACCESS_KEY", "hunter2-set"),
     ];
     place
@@ -491,9 +491,9 @@ fn the_command_line_reads_and_stores_and_shows_no_secret() {
     verify(common::id::CORRUPTED, SECRET).exits(5);
     let refused = verify(common::id::STORY2, "hunter2-wrong").exits(1);
     assert!(
-        refused.err.contains("The bucket refuses the signature"),
+        refused.text().contains("The bucket refuses the signature"),
         "{}",
-        refused.err
+        refused.text()
     );
     let unknown = run(
         &[

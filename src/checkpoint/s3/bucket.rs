@@ -128,10 +128,10 @@ impl Bucket {
         let http = http::client(environment, &profiles)?;
         let metadata = http::metadata(environment, &profiles)?;
         let sts = endpoint(environment, &profiles, "sts");
-        let services = outside::context(environment, http.clone(), sts);
+        let services = outside::context(environment, http.clone(), sts, Duration::from_secs(20));
         let credentials = Credentials {
             environment: environment.clone(),
-            metadata: outside::context(environment, metadata, None),
+            metadata: outside::context(environment, metadata, None, Duration::from_secs(2)),
             services: services.clone(),
             profiles: Arc::new(profiles),
             region: region.clone(),

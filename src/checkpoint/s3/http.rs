@@ -47,15 +47,13 @@ pub(super) fn client(environment: &AwsEnvironment, profiles: &Profiles) -> Resul
     built(builder)
 }
 
-/// A client for the metadata of container and instance: never by a proxy, and soon at its end, for
-/// on most machines nobody answers.
+/// A client for the metadata of container and instance: never by a proxy, and soon at its end where
+/// nobody is, as on most machines.
 ///
 /// # Errors
 /// As [`client`].
 pub(super) fn metadata(environment: &AwsEnvironment, profiles: &Profiles) -> Result<Client> {
-    let soon = Duration::from_secs(1);
-    let builder = base(environment, profiles)?.connect_timeout(soon);
-    built(builder.timeout(2 * soon))
+    built(base(environment, profiles)?.connect_timeout(Duration::from_secs(1)))
 }
 
 fn base(environment: &AwsEnvironment, profiles: &Profiles) -> Result<reqwest::ClientBuilder> {

@@ -1,5 +1,7 @@
 //! What the sources of credentials may reach: files and HTTP answers of bounded length.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use reqsign_core::{Context, Error, FileRead, HttpSend, Result};
 use reqwest::Client;
@@ -10,16 +12,18 @@ use super::http::failure;
 /// Longer is no token, and no answer of a credentials service.
 const LONGEST: u64 = 1 << 20;
 
-/// The surroundings for one client; `sts` is where STS is, when not at AWS.
+/// The surroundings for one client, whose answers have to be there after `limit`; `sts` is where STS
+/// is, when not at AWS.
 pub(super) fn context(
     environment: &AwsEnvironment,
     client: Client,
     sts: Option<String>,
+    limit: Duration,
 ) -> Context {
     Context::new()
         .with_env(environment.clone())
         .with_file_read(Files)
-        .with_http_send(Http { client, sts })
+        .with_http_send(Http { client, sts, limit })
 }
 
 #[derive(Debug)]
@@ -46,6 +50,7 @@ impl FileRead for Files {
 struct Http {
     client: Client,
     sts: Option<String>,
+    limit: Duration,
 }
 
 impl Http {
@@ -72,7 +77,7 @@ impl HttpSend for Http {
             .client
             .request(parts.method, self.url(&parts.uri))
             .headers(parts.headers)
-            .timeout(std::time::Duration::from_secs(20))
+            .timeout(self.limit)
             .body(body);
         let mut response = sent.send().await.map_err(failed)?;
         let mut answer = http::Response::builder().status(response.status());
