@@ -6,6 +6,7 @@ mod lease;
 mod postgres;
 mod pump;
 mod reference;
+mod s3;
 mod store;
 
 pub use file::{DEFAULT_CHECKPOINTS, FileCheckpointStore};
@@ -14,5 +15,6 @@ pub use lease::Lease;
 pub use postgres::PostgresCheckpointStore;
 pub(crate) use reference::is_digest;
 pub use reference::{CheckpointLimits, CheckpointRef};
+pub use s3::{AwsEnvironment, S3CheckpointStore, S3Settings};
 pub use store::{CheckpointStore, SharedStore, StoredObject};
 pub(crate) use store::{block_on, blocking};

@@ -9,6 +9,7 @@ pub mod layer;
 mod masked;
 mod open;
 mod page;
+mod s3;
 mod server;
 mod store;
 
@@ -18,6 +19,7 @@ pub use server::Servers;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::checkpoint::AwsEnvironment;
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::postgres::Surroundings;
 use crate::runs::{Runs, RunsDatabase, Tables};
@@ -29,8 +31,8 @@ use crate::text::visible;
 pub struct Settings {
     /// A SQLite path or URL, or a PostgreSQL URL.
     pub database: Option<String>,
-    /// A directory or `file://` URL; `postgres` for the database's own tables, or a PostgreSQL URL
-    /// with `schema` and `table` among its parameters.
+    /// A directory, a `file://` or an `s3://` URL; `postgres` for the database's own tables, or a
+    /// PostgreSQL URL with `schema` and `table` among its parameters.
     pub store: Option<String>,
     /// The tables' names.
     pub tables: Tables,
@@ -50,6 +52,8 @@ pub struct Settings {
     pub surroundings: Surroundings,
     /// The PostgreSQL databases that are named.
     pub servers: Servers,
+    /// Where a bucket's credentials and endpoint are looked for.
+    pub aws: AwsEnvironment,
 }
 
 /// Without the passwords that URLs may hold.

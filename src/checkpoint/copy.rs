@@ -1,12 +1,14 @@
 //! A private copy of an object whose store is far away: hashed on its way, and a hold on it exists
 //! only when size and digest were right.
 
+use std::fs::File;
 use std::io::{Read, Write};
+use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::{Lease, StoredObject, blocking, hex};
-use crate::error::{ErrorKind, Result, fail, of_read};
+use super::{CheckpointRef, Lease, StoredObject, blocking, hex};
+use crate::error::{Error, ErrorKind, Result, fail, of_read};
 use crate::progress::{Stage, Watch};
 use crate::scratch::Scratch;
 
@@ -36,11 +38,40 @@ pub(crate) async fn leased_in(
 }
 
 fn copy(object: StoredObject, scratch: &Scratch, watch: &Watch) -> Result<Lease> {
+    let (mut file, mut share) = (scratch.file()?, scratch.share());
+    let reference = pour(object, watch, |piece| {
+        share.grow(piece.len() as u64)?;
+        file.write_all(piece).map_err(|error| scratch.failed(error))
+    })?;
+    Ok(Lease::new(reference, file).counted(share))
+}
+
+/// Copies `object` into `file`, which is in `folder`; blocks.
+///
+/// # Errors
+/// As [`leased`]. The file then holds bytes that were not verified.
+pub(crate) fn verified(
+    object: StoredObject,
+    file: &mut File,
+    folder: &Path,
+    watch: &Watch,
+) -> Result<CheckpointRef> {
+    pour(object, watch, |piece| {
+        file.write_all(piece)
+            .map_err(|error| Error::io("write in", folder, error))
+    })
+}
+
+/// Hands the bytes over piece by piece; what was handed over counts only when this answers.
+fn pour(
+    object: StoredObject,
+    watch: &Watch,
+    mut write: impl FnMut(&[u8]) -> Result<()>,
+) -> Result<CheckpointRef> {
     let StoredObject {
         reference,
         mut bytes,
     } = object;
-    let (mut file, mut share) = (scratch.file()?, scratch.share());
     let (mut digest, mut size) = (Sha256::new(), 0_u64);
     let mut piece = vec![0; PIECE];
     loop {
@@ -54,9 +85,7 @@ fn copy(object: StoredObject, scratch: &Scratch, watch: &Watch) -> Result<Lease>
             return fail(ErrorKind::SizeMismatch, "Checkpoint size mismatch");
         }
         digest.update(&piece[..count]);
-        share.grow(count as u64)?;
-        let written = file.write_all(&piece[..count]);
-        written.map_err(|error| scratch.failed(error))?;
+        write(&piece[..count])?;
         watch.at(Stage::Digest, size, reference.size());
     }
     if size != reference.size() {
@@ -66,5 +95,5 @@ fn copy(object: StoredObject, scratch: &Scratch, watch: &Watch) -> Result<Lease>
         return fail(ErrorKind::ChecksumMismatch, "Checkpoint checksum mismatch");
     }
     watch.passed(Stage::Digest, size);
-    Ok(Lease::new(reference, file).counted(share))
+    Ok(reference)
 }

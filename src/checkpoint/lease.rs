@@ -55,6 +55,11 @@ impl Lease {
         }
     }
 
+    /// The stored bytes from their beginning, for a reader that outlives this lease.
+    pub(super) fn into_reader(self) -> impl io::Read + Send + 'static {
+        Owned { lease: self, at: 0 }
+    }
+
     /// A path that holds the stored bytes, read-only, until the lease is dropped: a private copy
     /// under `directory` (the store itself is never written to).
     ///
@@ -95,6 +100,20 @@ pub struct LeaseReader<'a> {
 impl io::Read for LeaseReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.file.read_at(buffer, self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+/// Reads a [`Lease`] that it owns.
+struct Owned {
+    lease: Lease,
+    at: u64,
+}
+
+impl io::Read for Owned {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.lease.file.read_at(buffer, self.at)?;
         self.at += count as u64;
         Ok(count)
     }

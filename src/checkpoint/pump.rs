@@ -73,15 +73,20 @@ pub(crate) async fn unless_stalled_for<T>(
 ) -> Result<T> {
     match tokio::time::timeout(limit, step).await {
         Ok(answer) => answer,
-        Err(_) => Err(Error::new(
-            ErrorKind::Timeout,
-            format!(
-                "The checkpoint store has sent nothing for {} s",
-                limit.as_secs()
-            ),
-        )
-        .hint("look at the network between here and the store, then try again")),
+        Err(_) => Err(stalled()),
     }
+}
+
+/// What a store is told apart by that sends nothing any more.
+pub(crate) fn stalled() -> Error {
+    Error::new(
+        ErrorKind::Timeout,
+        format!(
+            "The checkpoint store has sent nothing for {} s",
+            STALLED.as_secs()
+        ),
+    )
+    .hint("look at the network between here and the store, then try again")
 }
 
 /// Reads the pieces in their order; blocks, so never on a runtime's own thread.

@@ -40,6 +40,13 @@ pub trait CheckpointStore: Send + Sync + std::fmt::Debug {
     /// same bytes again verifies what is there.
     async fn put(&self, source: &Path) -> Result<CheckpointRef>;
 
+    /// [`CheckpointStore::put`] that `watch` can cancel while it waits for a network; what was
+    /// begun by then is taken back first.
+    async fn put_watched(&self, source: &Path, watch: &Watch) -> Result<CheckpointRef> {
+        watch.check()?;
+        self.put(source).await
+    }
+
     /// Checks what the store knows of the object without sending its bytes: a directory reads them
     /// and compares size and digest, a database and a bucket answer from the object's labels.
     async fn verify(&self, reference: &CheckpointRef, watch: &Watch) -> Result<()>;

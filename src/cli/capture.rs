@@ -35,7 +35,7 @@ pub(super) async fn capture(context: &Context, args: &CaptureArgs) -> Result<()>
     archive
         .capture(&roots, &file, &state, &exclude, &watch)
         .await?;
-    let reference = store.put(&file).await?;
+    let reference = store.put_watched(&file, &watch).await?;
     let output = context.output();
     if output.json {
         return output.document(&serde_json::json!(reference));

@@ -9,6 +9,7 @@ use super::global::When;
 use super::output::Output;
 use super::progress;
 use super::surroundings::surroundings;
+use crate::checkpoint::AwsEnvironment;
 use crate::config::Settings;
 use crate::config::file::{self, ConfigFile};
 use crate::config::in_force::{InForce, Said};
@@ -84,6 +85,7 @@ impl Context {
         Ok(Self {
             settings: Settings {
                 surroundings: surroundings(home.clone()),
+                aws: AwsEnvironment::new(variables(), home.clone()),
                 ..in_force.settings(home)
             },
             look: look(&in_force, arguments),
@@ -212,6 +214,12 @@ fn look(in_force: &InForce, arguments: &Arguments) -> Look {
         main_screen: arguments.look.no_alt_screen,
         linear: values.truth(Key::Linear),
     }
+}
+
+/// The environment, but for what is not UTF-8: nothing that we look for there is.
+fn variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ pub(super) struct Global {
         global = true
     )]
     db: Option<String>,
-    /// The checkpoint store: a directory or file:///dir
+    /// The checkpoint store: a directory, file:///dir, postgres, postgresql://… or s3://bucket/prefix
     #[arg(
         long,
         value_name = "URL",

@@ -1,9 +1,9 @@
-//! Which store is meant: a directory, or tables of a PostgreSQL database.
+//! Which store is meant: a directory, tables of a PostgreSQL database, or a bucket.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{Settings, is_postgres, masked};
+use super::{Settings, is_postgres, s3};
 use crate::checkpoint::{FileCheckpointStore, PostgresCheckpointStore, SharedStore};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -37,12 +37,8 @@ impl Settings {
         };
         let store: SharedStore = if url == BESIDE_THE_RUNS || is_postgres(url) {
             Arc::new(self.postgres_store(url)?)
-        } else if url.starts_with("s3://") {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                format!("The store {} cannot be read yet", masked(url)),
-            )
-            .hint("name a directory with --store DIR, or tables with --store postgresql://…"));
+        } else if let Some(bucket) = s3::store(self)? {
+            Arc::new(bucket)
         } else {
             let path = url.strip_prefix("file://").unwrap_or(url);
             Arc::new(directory(PathBuf::from(path))?)

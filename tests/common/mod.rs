@@ -2,11 +2,13 @@
 //! one's own to run that binary in. Each file of tests uses a part of it.
 #![allow(dead_code)]
 
+pub mod answers;
 pub mod fake;
 pub mod headless;
 pub mod postgres;
 pub mod proxy;
 pub mod pty;
+pub mod s3;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
