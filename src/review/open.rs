@@ -8,9 +8,11 @@ use super::checkout::Checkout;
 use super::diff::{self, Known};
 use super::id::{Id, parse_id};
 use super::model::{Base, BaseChoice, Commit, Diff, FilePatch, Notice, PatchOptions};
+use super::objects::Rejected;
 use super::process::unexpected;
 use super::protocol::{Request, Response};
 use super::refs::Head;
+use super::remarks;
 use super::session::Session;
 use super::sides::{self, Made, TREE_TIME};
 use crate::archive::Archive;
@@ -314,8 +316,9 @@ impl Review {
             Resolved::Commit(_, id) => {
                 let worker = session.worker(checkout, &mut all_notices, watch)?;
                 worker.allow(TREE_TIME, watch);
-                let tree = base::list(worker, *id)?;
+                let tree = base::list(worker, *id);
                 worker.rest();
+                let tree = tree.map_err(|error| explain(error, &session.rejected()))?;
                 sides::with_tree(checkout, session, &tree, watch)?
             }
             Resolved::Empty => sides::with_tree(checkout, session, &BaseTree::new(), watch)?,
@@ -332,8 +335,10 @@ impl Review {
         let known = Known {
             index: sides::index(checkout),
         };
+        session.worker(checkout, &mut all_notices, watch)?;
+        let rejected = session.rejected();
         let worker = session.worker(checkout, &mut all_notices, watch)?;
-        let compared = diff::compare(worker, &comparison, &known, watch)?;
+        let compared = diff::compare(worker, &comparison, &known, &rejected, watch)?;
         if compared.alive {
             session.hold(&comparison);
         } else {
@@ -344,13 +349,14 @@ impl Review {
         files.extend(extra);
         files.sort_by(|a, b| a.path.cmp(&b.path));
         all_notices.extend(sides::hidden_by_index(&self.checkout, &files));
+        all_notices.extend(remarks::of_files(&files));
         let commits = self.commits(session, &mut all_notices, watch)?;
         let base = match base {
             Resolved::Commit(base, _) | Resolved::Run(base, _) => base,
             Resolved::Empty => Base::Empty,
         };
-        all_notices.sort();
-        all_notices.dedup();
+        all_notices.extend(self.of_head(&base));
+        remarks::condense(&mut all_notices);
         tracing::info!(
             "compared with {}: {} files changed, {} ignored, {} notices, in {:?}",
             base.label(),
@@ -377,6 +383,22 @@ impl Review {
             root: self.root().to_vec(),
             comparison,
         })
+    }
+
+    /// A diff from HEAD does not show what was committed, and where the run began is not in HEAD.
+    fn of_head(&self, base: &Base) -> Option<Notice> {
+        let Base::Head(head) = base else { return None };
+        let short = &head[..head.len().min(12)];
+        let message = match &self.checkout.pin {
+            Some(pin) if pin.commit.eq_ignore_ascii_case(head) => return None,
+            Some(_) => format!(
+                "HEAD is {short}, not the commit that the run started from: what was committed since is not in this diff"
+            ),
+            None => format!(
+                "HEAD is {short}; whether the run started from it is not known: what was committed is not in this diff"
+            ),
+        };
+        Some(Notice::new("head-id", message))
     }
 
     /// Commits between the pin and HEAD; what cannot be listed is said, and costs nothing else.
@@ -482,6 +504,24 @@ impl Review {
             })?;
         Ok(text)
     }
+}
+
+/// Says why an object is missing though the checkout has a file for it.
+fn explain(error: Error, rejected: &Rejected) -> Error {
+    if error.kind() != ErrorKind::UnsafeContent {
+        return error;
+    }
+    let told = error.to_string();
+    let ids = told.split(' ').filter_map(|word| parse_id(word.as_bytes()));
+    for id in ids {
+        if let Some(unfit) = rejected.get(&id) {
+            let (id, why) = (super::id::show_id(&id), unfit.why());
+            let message = format!("An object cannot be read: the file of {id} {why}");
+            return Error::new(ErrorKind::UnsafeContent, message)
+                .hint("`afterrun tree` and `afterrun restore` do not need git's objects");
+        }
+    }
+    error
 }
 
 fn no_checkout<T>() -> Result<T> {

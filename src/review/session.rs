@@ -7,7 +7,7 @@ use super::change::Comparison;
 use super::checkout::{Checkout, DOT_GIT};
 use super::diff;
 use super::model::{Diff, Notice};
-use super::objects::PrivateObjects;
+use super::objects::{PrivateObjects, Rejected};
 use super::process::{Worker, unexpected};
 use super::protocol::Response;
 use crate::error::{ErrorKind, Result, fail};
@@ -83,6 +83,12 @@ impl Session {
             }
             _ => fail(ErrorKind::UnsafeContent, "The review worker is gone"),
         }
+    }
+
+    /// Loose objects of the checkout that the worker is not given.
+    pub(crate) fn rejected(&self) -> Rejected {
+        let objects = self.objects.as_ref();
+        objects.map(PrivateObjects::rejected).unwrap_or_default()
     }
 
     /// Whether the worker has made its one comparison.
