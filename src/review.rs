@@ -26,6 +26,7 @@ mod protocol;
 mod refs;
 mod remarks;
 mod scan;
+mod sent;
 mod session;
 mod sides;
 mod sparse;

@@ -11,17 +11,12 @@ use super::index::Index;
 use super::model::{FileChange, Notice, Status};
 use super::objects::{Rejected, Unfit};
 use super::process::{Worker, unexpected};
-use super::protocol::{
-    Failure, MAX_CONTENT, MAX_FOLDERS, Request, Response, WireBlob, WireChange, WireDelta, WireSide,
-};
-use super::remarks;
-use crate::archive::Archive;
+use super::protocol::{Failure, Response, WireDelta};
+use super::remarks::{self, TOO_DEEP};
+use super::sent::{Sent, send_changes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::{Stage, Watch};
-use crate::text::human_bytes;
 
-/// Contents of one comparison that are sent in all: the worker keeps them in memory.
-const MAX_CONTENTS: u64 = 256 << 20;
 const COMPARE_TIME: Duration = Duration::from_secs(10);
 /// Line counts get this long; then the list stands without the rest of them.
 const COUNT_TIME: Duration = Duration::from_secs(8);
@@ -71,17 +66,20 @@ pub(crate) fn compare(
         worker.rest();
     }
     let mut files = list(&deltas, &counts, known);
-    for (index, failure, why) in sent.opaque {
+    for (index, tag, why) in sent.opaque {
         let change = &comparison.changes[index];
         let (tag, why) = match unfit(change, rejected) {
             Some(unfit) => (
                 unfit.tag(),
                 format!("the object file of its old content {}", unfit.why()),
             ),
-            None => (opaque_tag(failure), why),
+            None => (tag, why),
         };
         files.push(opaque_change(change, known, &why));
-        notices.push(Notice::at(tag, &change.path, why));
+        // How many lie too deep is said once.
+        if tag != TOO_DEEP {
+            notices.push(Notice::at(tag, &change.path, why));
+        }
     }
     if alive {
         let long = sent
@@ -114,7 +112,7 @@ fn ask(
                     return Err(lied());
                 };
                 let why = crate::text::visible(&why).into_owned();
-                sent.opaque.push((*index, failure, why));
+                sent.opaque.push((*index, opaque_tag(failure), why));
             }
         }
         other => return Err(unexpected(&other)),
@@ -163,90 +161,6 @@ fn opaque_tag(failure: Failure) -> &'static str {
         Failure::Missing => "missing-object",
         Failure::Damaged | Failure::Protocol => "bad-object",
     }
-}
-
-/// What was sent of a comparison, by the changes' places in it.
-#[derive(Default)]
-pub(crate) struct Sent {
-    changes: Vec<usize>,
-    /// What was not, or cannot be read, and why.
-    opaque: Vec<(usize, Failure, String)>,
-    /// New contents with lines that are very long.
-    long: Vec<usize>,
-}
-
-/// Sends contents and changes; answers which were sent.
-pub(crate) fn send_changes(
-    worker: &mut Worker,
-    comparison: &Comparison,
-    watch: &Watch,
-) -> Result<Sent> {
-    let (mut sent, mut wire) = (Sent::default(), Vec::new());
-    let (mut contents, mut total) = (0_u32, 0_u64);
-    for (index, change) in comparison.changes.iter().enumerate() {
-        watch.check()?;
-        let size = |side: &Option<Side>| side.as_ref().map_or(0, |side| side.source.size());
-        let (old, new) = (size(&change.old), size(&change.new));
-        let folders = change.path.iter().filter(|byte| **byte == b'/').count();
-        let too_much = if old.max(new) > MAX_CONTENT {
-            let size = human_bytes(old.max(new));
-            Some(format!("its content is too large to compare ({size})"))
-        } else if total + old + new > MAX_CONTENTS {
-            let size = human_bytes(MAX_CONTENTS);
-            Some(format!("too much differs to compare it all (over {size})"))
-        } else if folders >= MAX_FOLDERS {
-            Some("it lies too deep to compare".to_owned())
-        } else {
-            None
-        };
-        if let Some(why) = too_much {
-            sent.opaque.push((index, Failure::Limit, why));
-            continue;
-        }
-        total += old + new;
-        let mut has_long_line = false;
-        let mut side =
-            |side: &Option<Side>, archive: Option<&Archive>| -> Result<Option<WireSide>> {
-                let Some(side) = side else { return Ok(None) };
-                let blob = match (&side.source, archive) {
-                    (Source::Object(id), _) => WireBlob::Object(*id),
-                    (Source::Bytes(bytes), _) => {
-                        worker.send(&Request::Content {
-                            bytes: bytes.clone(),
-                        })?;
-                        contents += 1;
-                        WireBlob::Content(contents - 1)
-                    }
-                    (Source::Spool { offset, size }, Some(archive)) => {
-                        let bytes = archive.spool().bytes(*offset, *size)?;
-                        has_long_line = remarks::has_long_line(&bytes);
-                        worker.send(&Request::Content { bytes })?;
-                        contents += 1;
-                        WireBlob::Content(contents - 1)
-                    }
-                    (Source::Spool { .. }, None) => return Ok(None),
-                };
-                Ok(Some(WireSide {
-                    mode: side.mode,
-                    blob,
-                }))
-            };
-        let old = side(&change.old, comparison.old_archive.as_deref())?;
-        let new = side(&change.new, Some(&comparison.new_archive))?;
-        wire.push(WireChange {
-            path: change.path.clone(),
-            old,
-            new,
-        });
-        // The new side was the last.
-        if has_long_line {
-            sent.long.push(index);
-        }
-        sent.changes.push(index);
-        watch.at(Stage::Diff, index as u64, comparison.changes.len() as u64);
-    }
-    worker.send(&Request::Compare { changes: wire })?;
-    Ok(sent)
 }
 
 /// The deltas, each about paths that were sent.

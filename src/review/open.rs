@@ -8,7 +8,6 @@ use super::checkout::Checkout;
 use super::diff::{self, Known};
 use super::id::{Id, parse_id};
 use super::model::{Base, BaseChoice, Commit, Diff, FilePatch, Notice, PatchOptions};
-use super::objects::Rejected;
 use super::process::unexpected;
 use super::protocol::{Request, Response};
 use super::refs::Head;
@@ -318,7 +317,7 @@ impl Review {
                 worker.allow(TREE_TIME, watch);
                 let tree = base::list(worker, *id);
                 worker.rest();
-                let tree = tree.map_err(|error| explain(error, &session.rejected()))?;
+                let tree = tree.map_err(|error| session.explain(error))?;
                 sides::with_tree(checkout, session, &tree, watch)?
             }
             Resolved::Empty => sides::with_tree(checkout, session, &BaseTree::new(), watch)?,
@@ -355,7 +354,7 @@ impl Review {
             Resolved::Commit(base, _) | Resolved::Run(base, _) => base,
             Resolved::Empty => Base::Empty,
         };
-        all_notices.extend(self.of_head(&base));
+        all_notices.extend(remarks::of_head(&base, checkout.pin.as_ref()));
         remarks::condense(&mut all_notices);
         tracing::info!(
             "compared with {}: {} files changed, {} ignored, {} notices, in {:?}",
@@ -383,22 +382,6 @@ impl Review {
             root: self.root().to_vec(),
             comparison,
         })
-    }
-
-    /// A diff from HEAD does not show what was committed, and where the run began is not in HEAD.
-    fn of_head(&self, base: &Base) -> Option<Notice> {
-        let Base::Head(head) = base else { return None };
-        let short = &head[..head.len().min(12)];
-        let message = match &self.checkout.pin {
-            Some(pin) if pin.commit.eq_ignore_ascii_case(head) => return None,
-            Some(_) => format!(
-                "HEAD is {short}, not the commit that the run started from: what was committed since is not in this diff"
-            ),
-            None => format!(
-                "HEAD is {short}; whether the run started from it is not known: what was committed is not in this diff"
-            ),
-        };
-        Some(Notice::new("head-id", message))
     }
 
     /// Commits between the pin and HEAD; what cannot be listed is said, and costs nothing else.
@@ -504,24 +487,6 @@ impl Review {
             })?;
         Ok(text)
     }
-}
-
-/// Says why an object is missing though the checkout has a file for it.
-fn explain(error: Error, rejected: &Rejected) -> Error {
-    if error.kind() != ErrorKind::UnsafeContent {
-        return error;
-    }
-    let told = error.to_string();
-    let ids = told.split(' ').filter_map(|word| parse_id(word.as_bytes()));
-    for id in ids {
-        if let Some(unfit) = rejected.get(&id) {
-            let (id, why) = (super::id::show_id(&id), unfit.why());
-            let message = format!("An object cannot be read: the file of {id} {why}");
-            return Error::new(ErrorKind::UnsafeContent, message)
-                .hint("`afterrun tree` and `afterrun restore` do not need git's objects");
-        }
-    }
-    error
 }
 
 fn no_checkout<T>() -> Result<T> {

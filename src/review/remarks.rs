@@ -1,12 +1,17 @@
 //! What is worth saying of a comparison's files: one line for each kind, with a count and the first path.
 
+use std::collections::HashSet;
+
 use super::change::Change;
-use super::model::{FileChange, Notice};
+use super::model::{Base, FileChange, Notice};
 use super::scan::Scan;
+use crate::runs::Repository;
 use crate::text::{human_bytes, visible_bytes};
 
 /// Folders above a file that other tools may not follow; a base tree has no more either.
 const MAX_FOLDERS: usize = 90;
+/// The tag of what lies too deep.
+pub(crate) const TOO_DEEP: &str = "too-deep";
 /// Notices of one kind that are kept; a flood of them says no more.
 const MAX_ALIKE: usize = 20;
 /// A line this long hides where in it a change is.
@@ -49,6 +54,22 @@ pub(crate) fn of_scan(scan: &Scan) -> Vec<Notice> {
         ));
     }
     notices
+}
+
+/// About a diff from HEAD: it does not show what was committed, and where the run began is not in HEAD.
+pub(crate) fn of_head(base: &Base, pin: Option<&Repository>) -> Option<Notice> {
+    let Base::Head(head) = base else { return None };
+    let short = &head[..head.len().min(12)];
+    let message = match pin {
+        Some(pin) if pin.commit.eq_ignore_ascii_case(head) => return None,
+        Some(_) => format!(
+            "HEAD is {short}, not the commit that the run started from: what was committed since is not in this diff"
+        ),
+        None => format!(
+            "HEAD is {short}; whether the run started from it is not known: what was committed is not in this diff"
+        ),
+    };
+    Some(Notice::new("head-id", message))
 }
 
 /// About rules that no base holds and that leave files out: those of `info/exclude`, and those that are
@@ -95,7 +116,7 @@ pub(crate) fn of_files(files: &[FileChange]) -> Vec<Notice> {
         "control, invisible or reordering characters or no UTF-8 in the name: shown written out",
     );
     say(
-        "too-deep",
+        TOO_DEEP,
         &|file| folders(&file.path) > MAX_FOLDERS,
         ("lies", "lie"),
         "over 90 folders deep, where other tools may not follow",
@@ -106,8 +127,9 @@ pub(crate) fn of_files(files: &[FileChange]) -> Vec<Notice> {
 /// About contents: lines that are too long to find a change in, and files that nobody counted.
 pub(crate) fn of_contents(files: &[FileChange], long: &[&[u8]]) -> Vec<Notice> {
     let mut notices = Vec::new();
-    let text = |path: &&&[u8]| files.iter().any(|file| file.path == **path && !file.binary);
-    let mut long = long.iter().filter(text);
+    let binary = files.iter().filter(|file| file.binary);
+    let binary: HashSet<&[u8]> = binary.map(|file| &file.path[..]).collect();
+    let mut long = long.iter().filter(|path| !binary.contains(**path));
     if let Some(first) = long.next() {
         let count = counted(1 + long.count() as u64, "changed file", ("has", "have"));
         let over = human_bytes(LONG_LINE as u64);

@@ -84,7 +84,9 @@ pub(crate) fn with_tree(
     extra.extend(fakes(&scan, &[]));
     notices.append(&mut scan.notices);
     notices.extend(remarks::of_scan(&scan));
-    notices.extend(remarks::of_ignored(&scan, &changes));
+    // Held against nothing, every rule would be new.
+    let new_rules = if base.is_empty() { &[] } else { &changes[..] };
+    notices.extend(remarks::of_ignored(&scan, new_rules));
     Ok(Made {
         comparison: Comparison {
             changes,

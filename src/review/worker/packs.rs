@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flate2::{Decompress, FlushDecompress};
 
@@ -40,12 +40,14 @@ pub(super) enum Fault {
     Malformed,
     /// The pack's index names ids out of order or twice.
     Disordered,
+    /// There is a pack whose index names too many.
+    Unread,
 }
 
 impl Fault {
     pub(super) fn failure(self) -> Failure {
         match self {
-            Self::Large(_) | Self::Costly => Failure::Limit,
+            Self::Large(_) | Self::Costly | Self::Unread => Failure::Limit,
             _ => Failure::Damaged,
         }
     }
@@ -64,6 +66,7 @@ impl std::fmt::Display for Fault {
                 out.write_str("is damaged: its pack does not hold what the pack's index says")
             }
             Self::Malformed => out.write_str("is damaged: its pack cannot be read there"),
+            Self::Unread => out.write_str("is not read: a pack's index is too large"),
             Self::Disordered => out.write_str("is damaged: its pack's index is out of order"),
         }
     }
@@ -72,14 +75,22 @@ impl std::fmt::Display for Fault {
 /// The packs of the private folder.
 pub(super) struct Packs {
     packs: RefCell<Vec<Pack>>,
+    /// The one that was looked at last, by its path: a worker may not hold many files open.
+    file: RefCell<Option<(PathBuf, File)>>,
 }
 
 struct Pack {
-    file: File,
-    length: u64,
+    path: PathBuf,
     index: PackIndex,
     /// What an entry costs, by its offset: nothing is looked at twice.
     known: HashMap<u64, Result<u64, Fault>>,
+}
+
+/// A pack while it is looked at.
+struct Look<'a> {
+    pack: &'a mut Pack,
+    file: &'a File,
+    length: u64,
     inflate: Decompress,
 }
 
@@ -90,53 +101,73 @@ struct Header {
 }
 
 impl Packs {
-    /// The packs below `folder`; those that cannot be opened cannot be read by libgit2 either.
+    /// The packs below `folder`, without those that libgit2 does not take for packs either.
     pub(super) fn open(folder: &Path) -> Self {
         let mut packs = Vec::new();
         let folder = folder.join("objects/pack");
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            if path.extension().is_none_or(|kind| kind != "idx") {
-                continue;
-            }
-            let file = File::open(path.with_extension("pack"));
-            if let (Some(index), Ok(file)) = (PackIndex::read(&path), file) {
+            let index = entry.path();
+            let path = index.with_extension("pack");
+            if index.extension().is_some_and(|kind| kind == "idx")
+                && path.exists()
+                && let Some(index) = PackIndex::read(&index)
+            {
                 packs.push(Pack {
-                    length: file.metadata().map_or(0, |metadata| metadata.len()),
-                    file,
+                    path,
                     index,
                     known: HashMap::new(),
-                    inflate: Decompress::new(true),
                 });
             }
         }
         Self {
             packs: RefCell::new(packs),
+            file: RefCell::new(None),
         }
     }
 
     /// Whether `id` may be read, from whichever pack libgit2 takes it.
     pub(super) fn check(&self, id: &Id) -> Result<(), Fault> {
         let mut packs = self.packs.borrow_mut();
-        packs.iter_mut().try_for_each(|pack| pack.check(id))
+        packs
+            .iter_mut()
+            .try_for_each(|pack| self.check_in(pack, id))
+    }
+
+    fn check_in(&self, pack: &mut Pack, id: &Id) -> Result<(), Fault> {
+        let Some(offset) = pack.index.offset(id)? else {
+            return Ok(());
+        };
+        if let Some(known) = pack.known.get(&offset) {
+            return known.map(drop);
+        }
+        let mut open = self.file.borrow_mut();
+        if open.as_ref().is_none_or(|(path, _)| *path != pack.path) {
+            // The other one is closed first.
+            *open = None;
+            let file = File::open(&pack.path).map_err(|_| Fault::Malformed)?;
+            *open = Some((pack.path.clone(), file));
+        }
+        let Some((_, file)) = &*open else {
+            return Err(Fault::Malformed);
+        };
+        let look = Look {
+            pack,
+            file,
+            length: file.metadata().map_or(0, |metadata| metadata.len()),
+            inflate: Decompress::new(true),
+        };
+        look.cost(offset).map(drop)
     }
 }
 
-impl Pack {
-    fn check(&mut self, id: &Id) -> Result<(), Fault> {
-        match self.index.offset(id)? {
-            Some(offset) => self.cost(offset).map(drop),
-            None => Ok(()),
-        }
-    }
-
+impl Look<'_> {
     /// The bytes that are made on the way to the entry at `offset`.
-    fn cost(&mut self, offset: u64) -> Result<u64, Fault> {
+    fn cost(mut self, offset: u64) -> Result<u64, Fault> {
         let mut chain: Vec<(u64, u64)> = Vec::new();
         let mut met = HashSet::new();
         let mut at = offset;
         let mut cost = loop {
-            if let Some(known) = self.known.get(&at) {
+            if let Some(known) = self.pack.known.get(&at) {
                 break *known;
             }
             if !met.insert(at) {
@@ -154,7 +185,7 @@ impl Pack {
                     }
                 }
                 Err(fault) => {
-                    self.known.insert(at, Err(fault));
+                    self.pack.known.insert(at, Err(fault));
                     break Err(fault);
                 }
             }
@@ -164,7 +195,7 @@ impl Pack {
                 cost if cost > MAX_WORK => Err(Fault::Costly),
                 cost => Ok(cost),
             });
-            self.known.insert(offset, cost);
+            self.pack.known.insert(offset, cost);
         }
         cost
     }
@@ -198,7 +229,7 @@ impl Pack {
             7 => {
                 let (id, rest) = bytes.split_first_chunk::<20>().ok_or(Fault::Malformed)?;
                 bytes = rest;
-                self.index.offset(id)?.ok_or(Fault::Nowhere)?
+                self.pack.index.offset(id)?.ok_or(Fault::Nowhere)?
             }
             _ => return Err(Fault::Malformed),
         };

@@ -11,7 +11,7 @@ const MAX_INDEX: u64 = 320 << 20;
 const MAGIC: &[u8] = b"\xfftOc\0\0\0\x02";
 const FANOUT: usize = 1024;
 
-/// One index, of version 1 or 2.
+/// One index, of version 1 or 2; 0 stands for one that is not read.
 pub(super) struct PackIndex {
     bytes: Vec<u8>,
     version: u8,
@@ -23,14 +23,20 @@ pub(super) struct PackIndex {
 impl PackIndex {
     /// `None` for what libgit2 does not take for an index.
     pub(super) fn read(path: &Path) -> Option<Self> {
-        let length = std::fs::metadata(path).ok()?.len();
-        if length > MAX_INDEX {
-            return None;
+        let length = std::fs::metadata(path).map_or(u64::MAX, |metadata| metadata.len());
+        let read = (length <= MAX_INDEX).then(|| std::fs::read(path).ok());
+        match read.flatten() {
+            Some(bytes) => Self::parse(bytes),
+            None => Some(Self {
+                bytes: Vec::new(),
+                version: 0,
+                count: 0,
+                disordered: None,
+            }),
         }
-        Self::parse(std::fs::read(path).ok()?)
     }
 
-    pub(super) fn parse(bytes: Vec<u8>) -> Option<Self> {
+    fn parse(bytes: Vec<u8>) -> Option<Self> {
         let version = if bytes.starts_with(MAGIC) { 2 } else { 1 };
         let mut this = Self {
             bytes,
@@ -69,6 +75,9 @@ impl PackIndex {
                 true => Err(Fault::Disordered),
                 false => Ok(None),
             };
+        }
+        if self.version == 0 {
+            return Err(Fault::Unread);
         }
         let slot = usize::from(id[0]);
         let before = slot.checked_sub(1).and_then(|before| self.fan(before));
