@@ -308,7 +308,7 @@ impl Staged {
         }
         out.extend(&self.path);
         out.push(0);
-        while (out.len() - start) % 8 != 0 {
+        while !(out.len() - start).is_multiple_of(8) {
             out.push(0);
         }
     }
