@@ -14,6 +14,16 @@ pub(crate) type BaseTree = HashMap<Vec<u8>, (u32, Id)>;
 /// The tree of `commit`, checked once more: the worker is not trusted either.
 pub(crate) fn list(worker: &mut Worker, commit: Id) -> Result<BaseTree> {
     worker.send(&Request::Tree { commit })?;
+    entries(worker)
+}
+
+/// What is below one tree of the checkout's objects.
+pub(crate) fn folder(worker: &mut Worker, tree: Id) -> Result<BaseTree> {
+    worker.send(&Request::Folder { tree })?;
+    entries(worker)
+}
+
+fn entries(worker: &mut Worker) -> Result<BaseTree> {
     let mut tree = BaseTree::new();
     loop {
         match worker.receive()? {

@@ -116,7 +116,7 @@ fn ask(worker: &mut Worker, commit: Id) -> Result<CommitDiff> {
             }
         }
     }
-    for (number, why) in opaque {
+    for (number, _, why) in opaque {
         let Some((path, old, new)) = paths.get(number as usize) else {
             return Err(lied());
         };

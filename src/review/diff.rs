@@ -9,15 +9,14 @@ use super::id::GITLINK;
 use super::id::Id;
 use super::index::Index;
 use super::model::{FileChange, Notice, Status};
+use super::objects::{Rejected, Unfit};
 use super::process::{Worker, unexpected};
-use super::protocol::{MAX_CONTENT, Request, Response, WireBlob, WireChange, WireDelta, WireSide};
-use crate::archive::Archive;
+use super::protocol::{Failure, Response, WireDelta};
+use super::remarks::{self, TOO_DEEP};
+use super::sent::{Sent, send_changes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::{Stage, Watch};
-use crate::text::human_bytes;
 
-/// Contents of one comparison that are sent in all: the worker keeps them in memory.
-const MAX_CONTENTS: u64 = 256 << 20;
 const COMPARE_TIME: Duration = Duration::from_secs(10);
 /// Line counts get this long; then the list stands without the rest of them.
 const COUNT_TIME: Duration = Duration::from_secs(8);
@@ -40,10 +39,11 @@ pub(crate) fn compare(
     worker: &mut Worker,
     comparison: &Comparison,
     known: &Known<'_>,
+    rejected: &Rejected,
     watch: &Watch,
 ) -> Result<Compared> {
     worker.allow(COMPARE_TIME, watch);
-    let (deltas, opaque) = match ask(worker, comparison, watch) {
+    let (deltas, sent) = match ask(worker, comparison, watch) {
         Ok(answer) => answer,
         Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
         Err(error) => return Ok(without_worker(comparison, known, &error)),
@@ -66,10 +66,27 @@ pub(crate) fn compare(
         worker.rest();
     }
     let mut files = list(&deltas, &counts, known);
-    for (index, why) in opaque {
+    for (index, tag, why) in sent.opaque {
         let change = &comparison.changes[index];
+        let (tag, why) = match unfit(change, rejected) {
+            Some(unfit) => (
+                unfit.tag(),
+                format!("the object file of its old content {}", unfit.why()),
+            ),
+            None => (tag, why),
+        };
         files.push(opaque_change(change, known, &why));
-        notices.push(Notice::at(opaque_tag(&why), &change.path, why));
+        // How many lie too deep is said once.
+        if tag != TOO_DEEP {
+            notices.push(Notice::at(tag, &change.path, why));
+        }
+    }
+    if alive {
+        let long = sent
+            .long
+            .iter()
+            .map(|index| &comparison.changes[*index].path[..]);
+        notices.extend(remarks::of_contents(&files, &long.collect::<Vec<_>>()));
     }
     notices.extend(add_conflicts(&mut files, known));
     files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -81,25 +98,34 @@ pub(crate) fn compare(
     })
 }
 
-/// Sends the comparison; answers deltas and what could not be compared.
+/// Sends the comparison; answers deltas, and what could not be compared.
 fn ask(
     worker: &mut Worker,
     comparison: &Comparison,
     watch: &Watch,
-) -> Result<(Vec<WireDelta>, Opaque)> {
-    let (sent, mut opaque) = send_changes(worker, comparison, watch)?;
+) -> Result<(Vec<WireDelta>, Sent)> {
+    let mut sent = send_changes(worker, comparison, watch)?;
     match worker.receive()? {
         Response::Opaque(found) => {
-            for (number, why) in found {
-                let Some(index) = sent.get(number as usize) else {
+            for (number, failure, why) in found {
+                let Some(index) = sent.changes.get(number as usize) else {
                     return Err(lied());
                 };
-                opaque.push((*index, crate::text::visible(&why).into_owned()));
+                let why = crate::text::visible(&why).into_owned();
+                sent.opaque.push((*index, opaque_tag(failure), why));
             }
         }
         other => return Err(unexpected(&other)),
     }
-    Ok((receive_deltas(worker, &comparison.paths())?, opaque))
+    Ok((receive_deltas(worker, &comparison.paths())?, sent))
+}
+
+/// Why the old content's own file was not read, when there is one.
+fn unfit(change: &Change, rejected: &Rejected) -> Option<Unfit> {
+    match change.old.as_ref()?.source {
+        Source::Object(id) => rejected.get(&id).copied(),
+        _ => None,
+    }
 }
 
 /// The list as far as it is known without libgit2: which paths differ, not how.
@@ -129,89 +155,12 @@ fn lied() -> Error {
     )
 }
 
-fn opaque_tag(why: &str) -> &'static str {
-    if why.contains("too large") || why.contains("too much") {
-        "too-large"
-    } else if why.contains("not in the archive") {
-        "missing-object"
-    } else {
-        "bad-object"
+fn opaque_tag(failure: Failure) -> &'static str {
+    match failure {
+        Failure::Limit => "too-large",
+        Failure::Missing => "missing-object",
+        Failure::Damaged | Failure::Protocol => "bad-object",
     }
-}
-
-/// Changes that could not be sent, by index, and why.
-type Opaque = Vec<(usize, String)>;
-
-/// Sends contents and changes; answers which were sent.
-pub(crate) fn send_changes(
-    worker: &mut Worker,
-    comparison: &Comparison,
-    watch: &Watch,
-) -> Result<(Vec<usize>, Opaque)> {
-    let (mut sent, mut opaque, mut wire) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut contents, mut total) = (0_u32, 0_u64);
-    for (index, change) in comparison.changes.iter().enumerate() {
-        watch.check()?;
-        let size = |side: &Option<Side>| side.as_ref().map_or(0, |side| side.source.size());
-        let (old, new) = (size(&change.old), size(&change.new));
-        if old.max(new) > MAX_CONTENT {
-            opaque.push((
-                index,
-                format!(
-                    "its content is too large to compare ({})",
-                    human_bytes(old.max(new))
-                ),
-            ));
-            continue;
-        }
-        if total + old + new > MAX_CONTENTS {
-            opaque.push((
-                index,
-                format!(
-                    "too much differs to compare it all (over {})",
-                    human_bytes(MAX_CONTENTS)
-                ),
-            ));
-            continue;
-        }
-        total += old + new;
-        let mut side =
-            |side: &Option<Side>, archive: Option<&Archive>| -> Result<Option<WireSide>> {
-                let Some(side) = side else { return Ok(None) };
-                let blob = match (&side.source, archive) {
-                    (Source::Object(id), _) => WireBlob::Object(*id),
-                    (Source::Bytes(bytes), _) => {
-                        worker.send(&Request::Content {
-                            bytes: bytes.clone(),
-                        })?;
-                        contents += 1;
-                        WireBlob::Content(contents - 1)
-                    }
-                    (Source::Spool { offset, size }, Some(archive)) => {
-                        let bytes = archive.spool().bytes(*offset, *size)?;
-                        worker.send(&Request::Content { bytes })?;
-                        contents += 1;
-                        WireBlob::Content(contents - 1)
-                    }
-                    (Source::Spool { .. }, None) => return Ok(None),
-                };
-                Ok(Some(WireSide {
-                    mode: side.mode,
-                    blob,
-                }))
-            };
-        let old = side(&change.old, comparison.old_archive.as_deref())?;
-        let new = side(&change.new, Some(&comparison.new_archive))?;
-        wire.push(WireChange {
-            path: change.path.clone(),
-            old,
-            new,
-        });
-        sent.push(index);
-        watch.at(Stage::Diff, index as u64, comparison.changes.len() as u64);
-    }
-    worker.send(&Request::Compare { changes: wire })?;
-    Ok((sent, opaque))
 }
 
 /// The deltas, each about paths that were sent.

@@ -1,6 +1,7 @@
 //! Ignore rules, matched by a linear-time library: they are the agent's words, and a pattern that
 //! makes a backtracking matcher hang must not hang us.
 
+use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::path::Path;
 
@@ -12,17 +13,32 @@ const MAX_RULES: u64 = 1 << 20;
 /// Nor are more rules of one file.
 const MAX_LINES: usize = 20_000;
 
+/// The rule that Agno itself writes.
+const AGNOS: &str = "/.agno/";
+
+/// Whose rules leave a path out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Ignored {
+    ByAgno,
+    /// Those of this file, by its number in [`IgnoreStack::files`].
+    By(usize),
+}
+
 /// The rules of one file, and where it lies.
 struct Rules {
     folder: Vec<u8>,
     rules: Gitignore,
+    /// Its number in [`IgnoreStack::files`].
+    file: usize,
 }
 
 /// The rules in force while a tree is walked from its root: push on entering a folder, pop on
 /// leaving it.
 pub(crate) struct IgnoreStack {
-    exclude: Option<Gitignore>,
+    exclude: Option<Rules>,
     stack: Vec<Rules>,
+    /// Files whose rules were in force.
+    pub files: Vec<Vec<u8>>,
     /// Rule files that were too large or held too many rules, so that what they name is shown.
     pub skipped: Vec<Vec<u8>>,
     /// Rules of `info/exclude` other than Agno's own.
@@ -35,6 +51,7 @@ impl IgnoreStack {
         let mut this = Self {
             exclude: None,
             stack: Vec::new(),
+            files: Vec::new(),
             skipped: Vec::new(),
             exclude_rules: 0,
         };
@@ -42,7 +59,7 @@ impl IgnoreStack {
             let path = join(git_dir, b"info/exclude");
             if let Some(text) = this.text(tree, &path)? {
                 this.exclude_rules = rules_besides_agnos(&text);
-                this.exclude = this.build(&path, &text);
+                this.exclude = this.build(b"", &path, &text);
             }
         }
         Ok(this)
@@ -52,12 +69,9 @@ impl IgnoreStack {
     pub(crate) fn enter(&mut self, tree: &WorkTree, folder: &[u8]) -> Result<()> {
         let path = join(folder, b".gitignore");
         if let Some(text) = self.text(tree, &path)?
-            && let Some(rules) = self.build(&path, &text)
+            && let Some(rules) = self.build(folder, &path, &text)
         {
-            self.stack.push(Rules {
-                folder: folder.to_vec(),
-                rules,
-            });
+            self.stack.push(rules);
         }
         Ok(())
     }
@@ -73,23 +87,23 @@ impl IgnoreStack {
         }
     }
 
-    /// Whether the rules leave out `path`, whose parents they do not leave out.
-    pub(crate) fn ignores(&self, path: &[u8], is_folder: bool) -> bool {
+    /// Which rules leave out `path`, whose parents they do not leave out, when any do.
+    pub(crate) fn ignores(&self, path: &[u8], is_folder: bool) -> Option<Ignored> {
         use std::os::unix::ffi::OsStrExt;
-        let os = |bytes| Path::new(std::ffi::OsStr::from_bytes(bytes));
-        for rules in self.stack.iter().rev() {
+        for rules in self.stack.iter().rev().chain(&self.exclude) {
             let inside = match rules.folder.len() {
                 0 => path,
                 length => &path[length + 1..],
             };
-            let verdict = rules.rules.matched(os(inside), is_folder);
-            if !verdict.is_none() {
-                return verdict.is_ignore();
+            let inside = Path::new(std::ffi::OsStr::from_bytes(inside));
+            match rules.rules.matched(inside, is_folder) {
+                Match::None => {}
+                Match::Whitelist(_) => return None,
+                Match::Ignore(rule) if rule.original() == AGNOS => return Some(Ignored::ByAgno),
+                Match::Ignore(_) => return Some(Ignored::By(rules.file)),
             }
         }
-        self.exclude
-            .as_ref()
-            .is_some_and(|rules| rules.matched(os(path), is_folder).is_ignore())
+        None
     }
 
     /// A rule file's text: a regular file, as git does not follow links here.
@@ -105,7 +119,7 @@ impl IgnoreStack {
         Ok(text)
     }
 
-    fn build(&mut self, path: &[u8], text: &[u8]) -> Option<Gitignore> {
+    fn build(&mut self, folder: &[u8], path: &[u8], text: &[u8]) -> Option<Rules> {
         let mut builder = GitignoreBuilder::new("");
         builder.allow_unclosed_class(false);
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
@@ -121,7 +135,14 @@ impl IgnoreStack {
             }
         }
         match builder.build() {
-            Ok(rules) => Some(rules),
+            Ok(rules) => {
+                self.files.push(path.to_vec());
+                Some(Rules {
+                    folder: folder.to_vec(),
+                    rules,
+                    file: self.files.len() - 1,
+                })
+            }
             Err(_) => {
                 self.skipped.push(path.to_vec());
                 None
@@ -134,7 +155,7 @@ impl IgnoreStack {
 fn rules_besides_agnos(text: &[u8]) -> usize {
     text.split(|b| *b == b'\n')
         .map(<[u8]>::trim_ascii)
-        .filter(|line| !line.is_empty() && !line.starts_with(b"#") && *line != b"/.agno/")
+        .filter(|line| !line.is_empty() && !line.starts_with(b"#") && *line != AGNOS.as_bytes())
         .count()
 }
 
@@ -201,15 +222,13 @@ mod tests {
         let mut stack = IgnoreStack {
             exclude: None,
             stack: Vec::new(),
+            files: Vec::new(),
             skipped: Vec::new(),
             exclude_rules: 0,
         };
-        let rules = stack.build(b".gitignore", rules.as_bytes()).expect("rules");
-        stack.stack.push(Rules {
-            folder: Vec::new(),
-            rules,
-        });
-        stack.ignores(path.as_bytes(), is_folder)
+        let rules = stack.build(b"", b".gitignore", rules.as_bytes());
+        stack.stack.push(rules.expect("rules"));
+        stack.ignores(path.as_bytes(), is_folder).is_some()
     }
 
     #[test]

@@ -9,6 +9,8 @@ const ASSUME_VALID: u16 = 0x8000;
 const EXTENDED: u16 = 0x4000;
 const SKIP_WORKTREE: u16 = 0x4000;
 const INTENT_TO_ADD: u16 = 0x2000;
+/// The mode of a folder that stands for all that is in it.
+const SPARSE_FOLDER: u32 = 0o040_000;
 
 /// One entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,9 +30,13 @@ pub(crate) struct Index {
     pub entries: Vec<IndexEntry>,
     /// Entries whose paths or modes no index may hold, which were dropped.
     pub bad_entries: usize,
+    /// Paths that are a file and a folder at once.
+    pub clashing: usize,
+    /// Folders that a sparse index names in place of what is in them, and their trees.
+    pub sparse_folders: Vec<(Vec<u8>, Id)>,
     /// Why the rest could not be read, when it could not.
     pub broken: Option<&'static str>,
-    /// Whether it is split or sparse, so that it does not tell everything.
+    /// Why it does not tell everything, when it is split or more than is known here.
     pub partial: Option<&'static str>,
 }
 
@@ -43,11 +49,57 @@ impl Index {
         } else if !checksum_holds(bytes) {
             index.broken = Some("its checksum is wrong");
         }
-        // Lookups rely on the order that git keeps and an agent need not.
+        index.put_in_order();
+        index.clashing = index.clashes();
         index
+    }
+
+    /// Lookups rely on the order that git keeps and an agent need not; nor must a path come twice.
+    fn put_in_order(&mut self) {
+        let place = |entry: &IndexEntry| (entry.path.clone(), entry.stage);
+        if self
             .entries
-            .sort_by(|a, b| (&a.path, a.stage).cmp(&(&b.path, b.stage)));
-        index
+            .is_sorted_by(|a, b| (&a.path, a.stage) < (&b.path, b.stage))
+        {
+            return;
+        }
+        self.entries.sort_by_cached_key(place);
+        self.entries.dedup_by(|again, first| {
+            let same = (&again.path, again.stage) == (&first.path, first.stage);
+            if same {
+                // What either says of hiding a change is told.
+                first.assume_unchanged |= again.assume_unchanged;
+                first.skip_worktree |= again.skip_worktree;
+            }
+            same
+        });
+        self.broken
+            .get_or_insert("its entries are repeated or out of order");
+    }
+
+    /// How many paths lie below another entry; what is unmerged may.
+    fn clashes(&self) -> usize {
+        let is_file = |path: &[u8]| {
+            let at = self
+                .entries
+                .binary_search_by(|entry| entry.path[..].cmp(path));
+            at.is_ok_and(|at| self.entries[at].stage == 0)
+        };
+        let is_below_file = |path: &[u8]| {
+            let mut cuts = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+            cuts.any(|(cut, _)| is_file(&path[..cut]))
+        };
+        let mut last: (&[u8], bool) = (b"", false);
+        let mut count = 0;
+        for entry in self.entries.iter().filter(|entry| entry.stage == 0) {
+            let folder = entry.path.iter().rposition(|byte| *byte == b'/');
+            let folder = &entry.path[..folder.map_or(0, |cut| cut + 1)];
+            if folder != last.0 {
+                last = (folder, is_below_file(folder));
+            }
+            count += usize::from(last.1);
+        }
+        count
     }
 
     fn read(&mut self, bytes: &[u8]) -> Result<(), &'static str> {
@@ -105,17 +157,14 @@ impl Index {
                 // Entries are padded to eight bytes, with at least one zero.
                 at = start + (at - 1 - start + 8) / 8 * 8;
             }
-            if !is_path(&last)
-                || !matches!(
-                    mode,
-                    0o100_644 | 0o100_755 | 0o120_000 | GITLINK | 0o040_000
-                )
+            if mode == SPARSE_FOLDER
+                && let Some(folder) = last.strip_suffix(b"/").filter(|path| is_path(path))
             {
-                self.bad_entries += 1;
+                self.sparse_folders.push((folder.to_vec(), id));
                 continue;
             }
-            if mode == 0o040_000 {
-                self.partial = Some("it is a sparse index");
+            if !is_path(&last) || !matches!(mode, 0o100_644 | 0o100_755 | 0o120_000 | GITLINK) {
+                self.bad_entries += 1;
                 continue;
             }
             self.entries.push(IndexEntry {
@@ -131,8 +180,14 @@ impl Index {
         // Extensions follow, then the checksum.
         while at + 8 + 20 <= bytes.len() {
             let size = word(at + 4).unwrap_or(u32::MAX) as usize;
-            if &bytes[at..at + 4] == b"link" {
-                self.partial = Some("it is a split index");
+            match &bytes[at..at + 4] {
+                b"link" => self.partial = Some("it is a split index"),
+                b"sdir" => {}
+                // Git, too, passes over those that begin with a capital.
+                [first, ..] if !first.is_ascii_uppercase() => {
+                    self.partial = Some("it has an extension that must be known and is not");
+                }
+                _ => {}
             }
             at = at.saturating_add(8).saturating_add(size);
         }

@@ -137,6 +137,14 @@ fn of_index(index: &Index, notices: &mut Vec<Notice>) {
             format!("{} entries of the index have paths or modes that no index may hold: they are dropped", index.bad_entries),
         ));
     }
+    if index.clashing > 0 {
+        let count = index.clashing;
+        notices.push(Notice::at(
+            "bad-index-entry",
+            path,
+            format!("{count} entries of the index lie below one that is a file: the base and the files themselves are believed"),
+        ));
+    }
 }
 
 /// Names the keys of a configuration that run programs or lead elsewhere.
@@ -185,6 +193,14 @@ fn of_config(path: &[u8], config: &[u8], notices: &mut Vec<Notice>) {
                     "{} leads git elsewhere; it is not followed",
                     crate::text::visible(&name)
                 ),
+            ));
+        } else if matches!(&name[..], "remote.promisor" | "extensions.partialclone")
+            && !line.ends_with("false")
+        {
+            notices.push(Notice::at(
+                "promisor",
+                path,
+                "a partial clone: what it left on its server is missing, and nobody is asked for it",
             ));
         } else if name == "core.autocrlf" && !line.ends_with("false") {
             notices.push(Notice::at(

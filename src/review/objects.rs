@@ -2,6 +2,7 @@
 //! private repository of our own, loose objects are inflated here and handed over as they are.
 //! Nothing else of `.git` goes there.
 
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -31,8 +32,35 @@ pub(crate) struct PrivateObjects {
     folder: PrivateFolder,
     loose: Vec<Loose>,
     loose_bytes: u64,
+    rejected: Rejected,
     /// How many of them the present worker has.
     sent: usize,
+}
+
+/// Loose objects that are not read, and why.
+pub(crate) type Rejected = Arc<HashMap<Id, Unfit>>;
+
+/// Why an object file is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Unfit {
+    TooLarge(&'static str),
+    Bad(&'static str),
+}
+
+impl Unfit {
+    pub(crate) fn tag(self) -> &'static str {
+        match self {
+            Self::TooLarge(_) => "too-large",
+            Self::Bad(_) => "bad-object",
+        }
+    }
+
+    /// What the file does, e.g. `is cut short`.
+    pub(crate) fn why(self) -> &'static str {
+        match self {
+            Self::TooLarge(why) | Self::Bad(why) => why,
+        }
+    }
 }
 
 /// A loose object's file in the archive.
@@ -57,6 +85,7 @@ impl PrivateObjects {
             folder,
             loose: Vec::new(),
             loose_bytes: 0,
+            rejected: Rejected::default(),
             sent: 0,
         })
     }
@@ -84,6 +113,7 @@ impl PrivateObjects {
                 "its objects are not a folder of the archive and are not read",
             ));
         }
+        let mut unfit = BTreeMap::new();
         for fan in tree.children(&objects) {
             watch.check()?;
             let name = fan.name();
@@ -91,8 +121,16 @@ impl PrivateObjects {
             if name == b"pack" {
                 self.packs(tree, &folder, notices)?;
             } else if name.len() == 2 && name.iter().all(u8::is_ascii_hexdigit) {
-                self.loose(tree, &folder, notices)?;
+                self.loose(tree, &folder, &mut unfit)?;
             }
+        }
+        for (reason, (count, first)) in unfit {
+            let files = match count {
+                1 => "an object file".to_owned(),
+                _ => format!("each of {count} object files"),
+            };
+            let message = format!("{files} {} and is not read", reason.why());
+            notices.push(Notice::at(reason.tag(), &first, message));
         }
         Ok(())
     }
@@ -122,53 +160,58 @@ impl PrivateObjects {
         Ok(())
     }
 
-    fn loose(&mut self, tree: &WorkTree, folder: &[u8], notices: &mut Vec<Notice>) -> Result<()> {
+    /// Why an object is not among them though there is a file for it.
+    pub(crate) fn rejected(&self) -> Rejected {
+        Arc::clone(&self.rejected)
+    }
+
+    fn loose(
+        &mut self,
+        tree: &WorkTree,
+        folder: &[u8],
+        unfit: &mut BTreeMap<Unfit, (u64, Vec<u8>)>,
+    ) -> Result<()> {
         for entry in tree.children(folder) {
             let name = entry.name();
             let EntryKind::File { offset, size } = entry.kind else {
                 continue;
             };
-            if name.len() != 38 || !name.iter().all(u8::is_ascii_hexdigit) {
+            let Some(id) = parse_id(&[&folder[folder.len() - 2..], name].concat()) else {
                 continue;
-            }
-            let path = join(folder, name);
-            if size > MAX_CONTENT {
-                notices.push(Notice::at(
-                    "too-large",
-                    &path,
-                    "an object file is too large to read",
-                ));
-                continue;
-            }
-            let object = tree
-                .archive()
-                .spool()
-                .bytes(offset, size)
-                .map(|stored| inflate(&stored))?;
-            let named = parse_id(&[&folder[folder.len() - 2..], name].concat());
-            let why = match object {
-                Ok((kind, bytes)) if object_id(kind, &bytes) != named => {
-                    "does not hold what its name says"
+            };
+            let object = if size > MAX_CONTENT {
+                Err(Unfit::TooLarge("is too large"))
+            } else {
+                inflate(&tree.archive().spool().bytes(offset, size)?)
+            };
+            let sound = object.and_then(|(kind, bytes)| {
+                let all = self.loose_bytes + bytes.len() as u64;
+                if object_id(kind, &bytes) != Some(id) {
+                    Err(Unfit::Bad("does not hold what its name says"))
+                } else if all > MAX_LOOSE {
+                    Err(Unfit::TooLarge(
+                        "is one too many: loose objects are too large in all",
+                    ))
+                } else {
+                    Ok(all)
                 }
-                Ok((_, bytes)) if self.loose_bytes + bytes.len() as u64 <= MAX_LOOSE => {
-                    self.loose_bytes += bytes.len() as u64;
+            });
+            match sound {
+                Ok(all) => {
+                    self.loose_bytes = all;
+                    let archive = Arc::clone(tree.archive());
                     self.loose.push(Loose {
-                        archive: Arc::clone(tree.archive()),
+                        archive,
                         offset,
                         size,
                     });
-                    continue;
                 }
-                Ok(_) => "is one too many: loose objects are too large in all",
-                Err(why) => why,
-            };
-            let tag = if why.contains("large") {
-                "too-large"
-            } else {
-                "bad-object"
-            };
-            let message = format!("an object file {why} and is not read");
-            notices.push(Notice::at(tag, &path, message));
+                Err(reason) => {
+                    Arc::make_mut(&mut self.rejected).insert(id, reason);
+                    let path = || join(folder, name);
+                    unfit.entry(reason).or_insert_with(|| (0, path())).0 += 1;
+                }
+            }
         }
         Ok(())
     }
@@ -213,9 +256,12 @@ fn create(path: &Path) -> Result<std::fs::File> {
         .map_err(|error| Error::io("write", path, error))
 }
 
+/// Deflate makes at most this many bytes of one.
+const MOST_OF_ONE: u64 = 1032;
+
 /// Inflates a loose object, which must be as long as its header says. libgit2 would loop forever on
 /// one that is cut short.
-fn inflate(stored: &[u8]) -> Result<(ObjectKind, Vec<u8>), &'static str> {
+fn inflate(stored: &[u8]) -> Result<(ObjectKind, Vec<u8>), Unfit> {
     let mut inflate = Decompress::new(true);
     let mut piece = vec![0; 64 * 1024];
     let mut bytes: Vec<u8> = Vec::new();
@@ -227,20 +273,26 @@ fn inflate(stored: &[u8]) -> Result<(ObjectKind, Vec<u8>), &'static str> {
             .min(stored.len())..];
         let status = inflate
             .decompress(rest, &mut piece, FlushDecompress::None)
-            .map_err(|_| "is not compressed as it should be")?;
+            .map_err(|_| Unfit::Bad("is not compressed as it should be"))?;
         let made = usize::try_from(inflate.total_out() - before).unwrap_or(0);
         bytes.extend_from_slice(&piece[..made]);
         if header.is_none() {
-            header = object_header(&bytes)?;
+            header = object_header(&bytes).map_err(Unfit::Bad)?;
         }
-        if let Some((_, start, size)) = header
-            && inflate.total_out() > start as u64 + size
-        {
-            return Err("holds more than its header says");
+        if let Some((_, start, size)) = header {
+            if size > (stored.len() as u64).saturating_mul(MOST_OF_ONE) {
+                return Err(Unfit::Bad("claims more bytes than it can hold"));
+            }
+            if size > MAX_CONTENT {
+                return Err(Unfit::TooLarge("is too large"));
+            }
+            if inflate.total_out() > start as u64 + size {
+                return Err(Unfit::Bad("holds more than its header says"));
+            }
         }
         match status {
             Status::StreamEnd => break,
-            _ if made == 0 => return Err("is cut short"),
+            _ if made == 0 => return Err(Unfit::Bad("is cut short")),
             _ => {}
         }
     }
@@ -249,8 +301,8 @@ fn inflate(stored: &[u8]) -> Result<(ObjectKind, Vec<u8>), &'static str> {
             bytes.drain(..start);
             Ok((kind, bytes))
         }
-        Some(_) => Err("holds less than its header says"),
-        None => Err("has no header"),
+        Some(_) => Err(Unfit::Bad("holds less than its header says")),
+        None => Err(Unfit::Bad("has no header")),
     }
 }
 
@@ -287,9 +339,6 @@ fn object_header(bytes: &[u8]) -> Result<Option<(ObjectKind, usize, u64)>, &'sta
         _ => return Err("has no header"),
     };
     let size: u64 = size.parse().map_err(|_| "has no header")?;
-    if size > MAX_CONTENT {
-        return Err("is too large");
-    }
     Ok(Some((kind, end + 1, size)))
 }
 

@@ -11,6 +11,7 @@ use super::model::{Base, BaseChoice, Commit, Diff, FilePatch, Notice, PatchOptio
 use super::process::unexpected;
 use super::protocol::{Request, Response};
 use super::refs::Head;
+use super::remarks;
 use super::session::Session;
 use super::sides::{self, Made, TREE_TIME};
 use crate::archive::Archive;
@@ -314,8 +315,9 @@ impl Review {
             Resolved::Commit(_, id) => {
                 let worker = session.worker(checkout, &mut all_notices, watch)?;
                 worker.allow(TREE_TIME, watch);
-                let tree = base::list(worker, *id)?;
+                let tree = base::list(worker, *id);
                 worker.rest();
+                let tree = tree.map_err(|error| session.explain(error))?;
                 sides::with_tree(checkout, session, &tree, watch)?
             }
             Resolved::Empty => sides::with_tree(checkout, session, &BaseTree::new(), watch)?,
@@ -332,8 +334,10 @@ impl Review {
         let known = Known {
             index: sides::index(checkout),
         };
+        session.worker(checkout, &mut all_notices, watch)?;
+        let rejected = session.rejected();
         let worker = session.worker(checkout, &mut all_notices, watch)?;
-        let compared = diff::compare(worker, &comparison, &known, watch)?;
+        let compared = diff::compare(worker, &comparison, &known, &rejected, watch)?;
         if compared.alive {
             session.hold(&comparison);
         } else {
@@ -344,13 +348,14 @@ impl Review {
         files.extend(extra);
         files.sort_by(|a, b| a.path.cmp(&b.path));
         all_notices.extend(sides::hidden_by_index(&self.checkout, &files));
+        all_notices.extend(remarks::of_files(&files));
         let commits = self.commits(session, &mut all_notices, watch)?;
         let base = match base {
             Resolved::Commit(base, _) | Resolved::Run(base, _) => base,
             Resolved::Empty => Base::Empty,
         };
-        all_notices.sort();
-        all_notices.dedup();
+        all_notices.extend(remarks::of_head(&base, checkout.pin.as_ref()));
+        remarks::condense(&mut all_notices);
         tracing::info!(
             "compared with {}: {} files changed, {} ignored, {} notices, in {:?}",
             base.label(),

@@ -14,6 +14,8 @@ use crate::error::{Error, ErrorKind, Result};
 pub(crate) const MAX_FRAME: usize = MAX_CONTENT as usize + (1 << 20);
 /// No blob of either side is larger.
 pub(crate) const MAX_CONTENT: u64 = 64 << 20;
+/// Folders above a file that is compared.
+pub(crate) const MAX_FOLDERS: usize = 360;
 /// Paths of one commit that are compared with its parent's.
 pub(crate) const MAX_COMMIT_PATHS: usize = 2_000;
 /// Bytes of one commit's hunks that are sent.
@@ -30,6 +32,8 @@ pub(crate) enum Request {
     Probe { outside: Vec<u8> },
     /// List the tree of a commit.
     Tree { commit: Id },
+    /// List one tree.
+    Folder { tree: Id },
     /// List commits reachable from one but not from the other, newest first.
     Log { from: Id, hide: Id, limit: u32 },
     /// What a commit changed against its first parent; the comparison that is held stays.
@@ -88,8 +92,8 @@ pub(crate) enum Response {
     },
     /// A yes or no.
     Truth(bool),
-    /// Changes whose old content cannot be read: index and why.
-    Opaque(Vec<(u32, String)>),
+    /// Changes whose old content cannot be read: index, of what kind the reason is, and the reason.
+    Opaque(Vec<(u32, Failure, String)>),
     /// Deltas, in the order of their numbers.
     Deltas(Vec<WireDelta>),
     /// Line counts: delta, added, deleted, binary.

@@ -3,7 +3,8 @@
 
 use super::id::{Id, parse_id, show_id};
 use super::model::Stash;
-use super::tree::{WorkTree, join};
+use super::tree::{WorkTree, join, resolve};
+use crate::archive::Entry;
 use crate::error::Result;
 
 const MAX_HOPS: usize = 5;
@@ -20,6 +21,14 @@ pub(crate) enum Head {
     Unborn { branch: String },
     /// Nowhere, and why.
     Broken(String),
+}
+
+/// What one ref's file holds.
+enum Loose {
+    Holds(Vec<u8>),
+    None,
+    /// It is there, and why it is not read.
+    Refused(String),
 }
 
 /// The refs of one git directory, given by its path below `tree`.
@@ -42,10 +51,11 @@ impl<'a> Refs<'a> {
 
     /// Follows HEAD.
     pub(crate) fn head(&self) -> Result<Head> {
-        let Some(first) = self.read(b"HEAD", MAX_REF)? else {
-            return Ok(Head::Broken("there is no HEAD file".into()));
+        let mut text = match self.loose(b"HEAD")? {
+            Loose::Holds(text) => text,
+            Loose::None => return Ok(Head::Broken("there is no HEAD file".into())),
+            Loose::Refused(why) => return Ok(Head::Broken(why)),
         };
-        let mut text = first;
         let mut branch = None;
         for _ in 0..MAX_HOPS {
             let line = text.trim_ascii_end();
@@ -73,37 +83,77 @@ impl<'a> Refs<'a> {
                     "its refs are in a reftable, which cannot be read yet".into(),
                 ));
             }
+            let short = short.to_owned();
             match self.lookup(&name)? {
-                Some(next) => text = next,
-                None => {
-                    return Ok(Head::Unborn {
-                        branch: short.to_owned(),
-                    });
-                }
+                Loose::Holds(next) => text = next,
+                Loose::None => return Ok(Head::Unborn { branch: short }),
+                Loose::Refused(why) => return Ok(Head::Broken(why)),
             }
         }
         Ok(Head::Broken("its refs lead on and on".into()))
     }
 
     /// What a loose or packed ref holds.
-    fn lookup(&self, name: &[u8]) -> Result<Option<Vec<u8>>> {
-        if let Some(text) = self.read(name, MAX_REF)? {
-            return Ok(Some(text));
+    fn lookup(&self, name: &[u8]) -> Result<Loose> {
+        let loose = self.loose(name)?;
+        if !matches!(loose, Loose::None) {
+            return Ok(loose);
         }
-        let packed = self
-            .read(b"packed-refs", MAX_PACKED_REFS)?
-            .unwrap_or_default();
+        let Some(packed) = self.read(b"packed-refs", MAX_PACKED_REFS)? else {
+            let there = self.entry(b"packed-refs").is_some();
+            let why = || "packed-refs is no file that can be read".into();
+            return Ok(if there {
+                Loose::Refused(why())
+            } else {
+                Loose::None
+            });
+        };
         for line in packed.split(|b| *b == b'\n') {
             if line.len() > 41 && line[40] == b' ' && &line[41..] == name {
-                return Ok(Some(line[..40].to_vec()));
+                return Ok(Loose::Holds(line[..40].to_vec()));
             }
         }
-        Ok(None)
+        Ok(Loose::None)
+    }
+
+    fn entry(&self, name: &[u8]) -> Option<&Entry> {
+        self.tree.entry(&join(&self.git_dir, name))
+    }
+
+    /// What the file of a ref holds. One that is a link to another ref means that one, as in git; no
+    /// other link is followed, and none is taken for a ref that is not there.
+    fn loose(&self, name: &[u8]) -> Result<Loose> {
+        let cuts = name.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        for (cut, _) in cuts {
+            if self.entry(&name[..cut]).and_then(Entry::target).is_some() {
+                let folder = crate::text::visible_bytes(&name[..cut]);
+                return Ok(Loose::Refused(format!(
+                    "{folder} is a link, which is not followed"
+                )));
+            }
+        }
+        let Some(entry) = self.entry(name).filter(|entry| !entry.is_directory()) else {
+            return Ok(Loose::None);
+        };
+        let shown = crate::text::visible_bytes(name);
+        let Some(target) = entry.target() else {
+            return Ok(match self.read(name, MAX_REF)? {
+                Some(text) => Loose::Holds(text),
+                None => Loose::Refused(format!("{shown} is too large for a ref")),
+            });
+        };
+        let folder = name.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+        Ok(
+            match resolve(&name[..folder], target).filter(|name| is_ref_name(name)) {
+                Some(name) => Loose::Holds([b"ref: ", &name[..]].concat()),
+                None => Loose::Refused(format!("{shown} is a link to what is no ref")),
+            },
+        )
     }
 
     /// The stash, newest first, as its reflog tells it.
     pub(crate) fn stashes(&self) -> Result<Vec<Stash>> {
-        if self.lookup(b"refs/stash")?.is_none() {
+        if !matches!(self.lookup(b"refs/stash")?, Loose::Holds(_)) {
             return Ok(Vec::new());
         }
         let log = self.read(b"logs/refs/stash", MAX_LOG)?.unwrap_or_default();

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::checkout::DOT_GIT;
 use super::id::{GITLINK, Id};
-use super::ignore::IgnoreStack;
-use super::index::Index;
+use super::ignore::{IgnoreStack, Ignored};
+use super::index::{Index, IndexEntry};
 use super::model::Notice;
 use super::refs::{Head, Refs};
-use super::tree::{WorkTree, join};
+use super::tree::{WorkTree, join, resolve};
 use crate::archive::{Entry, EntryKind};
 use crate::error::Result;
 use crate::progress::Watch;
@@ -53,7 +53,13 @@ pub(crate) struct Scan {
     pub nested: BTreeMap<Vec<u8>, Nested>,
     pub ignored: u64,
     pub ignored_paths: Vec<Vec<u8>>,
+    /// How many of them each rule file leaves out, Agno's own rule apart.
+    pub ignored_by: BTreeMap<Vec<u8>, u64>,
     pub sparse: u64,
+    /// `.git` folders that are no repository: how many files, at most so many, lie in each.
+    pub fakes: Vec<(Vec<u8>, usize)>,
+    /// Entries that nobody but root may read, once restored: how many, and the first.
+    pub unreadable: Option<(u64, Vec<u8>)>,
     pub notices: Vec<Notice>,
 }
 
@@ -110,13 +116,19 @@ pub(crate) fn scan(
         ));
     }
     enum Step {
-        Enter { folder: Vec<u8>, ignored: bool },
-        Leave { folder: Vec<u8> },
+        Enter {
+            folder: Vec<u8>,
+            ignored: Option<Ignored>,
+        },
+        Leave {
+            folder: Vec<u8>,
+        },
     }
     let mut steps = vec![Step::Enter {
         folder: Vec::new(),
-        ignored: false,
+        ignored: None,
     }];
+    let mut left_out_by: HashMap<Ignored, u64> = HashMap::new();
     while let Some(step) = steps.pop() {
         let (folder, ignored) = match step {
             Step::Leave { folder } => {
@@ -136,12 +148,23 @@ pub(crate) fn scan(
             let is_folder = entry.is_directory();
             let known = tracked.files.contains(&path[..]) || tracked.folders.contains(&path[..]);
             // A folder that is left out stays so around the files in it that are tracked.
-            let left_out = ignored || (is_folder || !known) && rules.ignores(&path, is_folder);
+            let asks = ignored.is_none() && (is_folder || !known);
+            let left_out = match asks {
+                true => rules.ignores(&path, is_folder),
+                false => ignored,
+            };
+            if left_out.is_none() || known {
+                found.note_mode(entry, &path);
+            }
             if !is_folder {
-                if !left_out || known {
-                    found.files.insert(path, file(entry));
-                } else {
-                    found.leave_out(path);
+                match left_out.filter(|_| !known) {
+                    None => {
+                        found.files.insert(path, file(entry));
+                    }
+                    Some(by) => {
+                        *left_out_by.entry(by).or_default() += 1;
+                        found.leave_out(path);
+                    }
                 }
                 continue;
             }
@@ -166,16 +189,21 @@ pub(crate) fn scan(
             } else if own && (submodule == Some(true) || !known) {
                 let nested = nested(tree, &path)?;
                 let valid = nested.git_dir.is_some();
-                if submodule.is_some() || valid && !left_out {
+                found.notices.extend(gitfile_outside(tree, &path)?);
+                if submodule.is_some() || valid && left_out.is_none() {
                     found.notices.push(Notice::at(
                         if submodule == Some(true) { "submodule" } else { "embedded-repository" },
                         &path,
                         "a checkout of its own: shown as one entry, its files are not compared one by one",
                     ));
                     found.nested.insert(path, nested);
-                } else if valid {
+                } else if let Some(by) = left_out.filter(|_| valid) {
+                    *left_out_by.entry(by).or_default() += 1;
                     found.leave_out([&path[..], b"/"].concat());
                 } else {
+                    if left_out.is_none() {
+                        found.note_fake(tree, &path);
+                    }
                     found.notices.push(Notice::at(
                         "embedded-repository",
                         &path,
@@ -188,7 +216,12 @@ pub(crate) fn scan(
                 }
             } else {
                 if own {
-                    found.notices.push(Notice::at("embedded-repository", &path, "a .git lies in a folder that is tracked: its files are compared all the same"));
+                    let tag = if submodule.is_some() {
+                        "submodule"
+                    } else {
+                        "embedded-repository"
+                    };
+                    found.notices.push(Notice::at(tag, &path, "a .git lies in a folder that is tracked: its files are compared all the same"));
                 }
                 below.push(Step::Enter {
                     folder: path,
@@ -206,8 +239,16 @@ pub(crate) fn scan(
             "its rules are too many to apply: what they name is shown",
         ));
     }
+    for (by, count) in left_out_by {
+        if let Ignored::By(file) = by {
+            *found
+                .ignored_by
+                .entry(rules.files[file].clone())
+                .or_default() += count;
+        }
+    }
     if let Some(index) = index {
-        found.add_sparse(tree, index);
+        found.add_sparse(tree, &index.entries);
     }
     Ok(found)
 }
@@ -220,9 +261,41 @@ impl Scan {
         }
     }
 
+    /// A mode that lets the owner read nothing goes with the file when it is restored.
+    fn note_mode(&mut self, entry: &Entry, path: &[u8]) {
+        let needed = match entry.kind {
+            EntryKind::Symlink { .. } => return,
+            EntryKind::File { .. } => 0o400,
+            EntryKind::Directory => 0o500,
+        };
+        if entry.mode & needed != needed {
+            self.unreadable.get_or_insert((0, path.to_vec())).0 += 1;
+        }
+    }
+
+    /// A `.git` folder in the folder `path` that is no repository, and that git never looks into.
+    fn note_fake(&mut self, tree: &WorkTree, path: &[u8]) {
+        let dot_git = join(path, DOT_GIT);
+        if !tree.is_folder(&dot_git) {
+            return;
+        }
+        let mut pending = vec![dot_git.clone()];
+        let mut count = 0;
+        while let Some(folder) = pending.pop() {
+            for entry in tree.children(&folder) {
+                if entry.is_directory() {
+                    pending.push(join(&folder, entry.name()));
+                } else {
+                    count += 1;
+                }
+            }
+        }
+        self.fakes.push((dot_git, count));
+    }
+
     /// What skip-worktree leaves out of the working tree is not deleted.
-    fn add_sparse(&mut self, tree: &WorkTree, index: &Index) {
-        for entry in &index.entries {
+    pub(crate) fn add_sparse(&mut self, tree: &WorkTree, entries: &[IndexEntry]) {
+        for entry in entries {
             if !entry.skip_worktree || entry.stage != 0 || tree.entry(&entry.path).is_some() {
                 continue;
             }
@@ -243,13 +316,6 @@ impl Scan {
                 };
                 self.files.insert(entry.path.clone(), found);
             }
-        }
-        if self.sparse > 0 {
-            self.notices.push(Notice::at(
-                "sparse",
-                b".git/index",
-                format!("{} files are left out of the working tree by the index (skip-worktree) and do not count as deleted", self.sparse),
-            ));
         }
     }
 }
@@ -278,6 +344,24 @@ fn file(entry: &Entry) -> Found {
             body: Body::Link(Vec::new()),
         },
     }
+}
+
+/// Said where a nested checkout's `.git` is a file that leads out of the tree, or to nothing in it.
+fn gitfile_outside(tree: &WorkTree, path: &[u8]) -> Result<Option<Notice>> {
+    let dot_git = join(path, DOT_GIT);
+    let Some(text) = tree.file(&dot_git, MAX_GITFILE)? else {
+        return Ok(None);
+    };
+    let target = text.strip_prefix(b"gitdir:").map(<[u8]>::trim_ascii);
+    let inside = target.and_then(|target| resolve(path, target));
+    Ok(match inside.filter(|dir| tree.is_folder(dir)) {
+        Some(_) => None,
+        None => Some(Notice::at(
+            "gitfile",
+            &dot_git,
+            "its .git is a file that leads to no folder of the checkout: it is not followed",
+        )),
+    })
 }
 
 /// The checkout in the folder `path`: its `.git` folder, or the one that its `.git` file names
@@ -311,22 +395,4 @@ fn nested(tree: &WorkTree, path: &[u8]) -> Result<Nested> {
         git_dir: Some(git_dir),
         head,
     })
-}
-
-/// `target` as seen from the folder `path`, when it stays below the tree's root.
-fn resolve(path: &[u8], target: &[u8]) -> Option<Vec<u8>> {
-    let mut parts: Vec<&[u8]> = path.split(|b| *b == b'/').collect();
-    if target.starts_with(b"/") {
-        return None;
-    }
-    for part in target.split(|b| *b == b'/') {
-        match part {
-            b"" | b"." => {}
-            b".." => {
-                parts.pop()?;
-            }
-            part => parts.push(part),
-        }
-    }
-    Some(parts.join(&b'/'))
 }

@@ -6,11 +6,13 @@ use std::time::Duration;
 use super::change::Comparison;
 use super::checkout::{Checkout, DOT_GIT};
 use super::diff;
+use super::id::{parse_id, show_id};
 use super::model::{Diff, Notice};
-use super::objects::PrivateObjects;
+use super::objects::{PrivateObjects, Rejected};
 use super::process::{Worker, unexpected};
 use super::protocol::Response;
-use crate::error::{ErrorKind, Result, fail};
+use super::sent;
+use crate::error::{Error, ErrorKind, Result, fail};
 use crate::progress::Watch;
 
 /// What one file's patch may take, and twice that to compare once more before it.
@@ -85,6 +87,26 @@ impl Session {
         }
     }
 
+    /// Loose objects of the checkout that the worker is not given.
+    pub(crate) fn rejected(&self) -> Rejected {
+        let objects = self.objects.as_ref();
+        objects.map(PrivateObjects::rejected).unwrap_or_default()
+    }
+
+    /// Says why an object is missing though the checkout has a file for it.
+    pub(crate) fn explain(&self, error: Error) -> Error {
+        let (told, rejected) = (error.to_string(), self.rejected());
+        let mut ids = told.split(' ').filter_map(|word| parse_id(word.as_bytes()));
+        let found = ids.find_map(|id| Some((id, rejected.get(&id)?)));
+        let Some((id, unfit)) = found else {
+            return error;
+        };
+        let (id, why) = (show_id(&id), unfit.why());
+        let message = format!("An object cannot be read: the file of {id} {why}");
+        Error::new(ErrorKind::UnsafeContent, message)
+            .hint("`afterrun tree` and `afterrun restore` do not need git's objects")
+    }
+
     /// Whether the worker has made its one comparison.
     pub(crate) fn has_compared(&self) -> bool {
         self.held.is_some()
@@ -144,7 +166,7 @@ impl Session {
             self.end();
             let worker = self.worker(checkout, &mut Vec::new(), watch)?;
             worker.allow(PATCH_TIME * 2, watch);
-            diff::send_changes(worker, comparison, watch)?;
+            sent::send_changes(worker, comparison, watch)?;
             match worker.receive()? {
                 Response::Opaque(_) => {}
                 other => return Err(unexpected(&other)),

@@ -14,8 +14,10 @@ use super::index::Index;
 use super::model::{FileChange, Notice, Status};
 use super::process::unexpected;
 use super::protocol::{Request, Response};
+use super::remarks;
 use super::scan::{Scan, Tracked, scan};
 use super::session::{PATCH_TIME, Session};
+use super::sparse;
 use super::tree::{WorkTree, join};
 use crate::archive::Archive;
 use crate::error::Result;
@@ -57,6 +59,8 @@ pub(crate) fn with_tree(
         tracked.add_index(index);
     }
     let mut scan = scan(tree, git_dir(checkout), index(checkout), &tracked, watch)?;
+    let left_out = sparse::folders(checkout, session, &mut scan.notices, watch)?;
+    scan.add_sparse(tree, &left_out);
     let (mut changes, mut notices) = {
         let mut base_has_crlf = |id: Id| {
             let worker = session.worker(checkout, &mut Vec::new(), watch)?;
@@ -76,8 +80,13 @@ pub(crate) fn with_tree(
             watch,
         )?
     };
-    let extra = submodules(checkout, session, base, &scan, &mut changes, watch)?;
+    let mut extra = submodules(checkout, session, base, &scan, &mut changes, watch)?;
+    extra.extend(fakes(&scan, &[]));
     notices.append(&mut scan.notices);
+    notices.extend(remarks::of_scan(&scan));
+    // Held against nothing, every rule would be new.
+    let new_rules = if base.is_empty() { &[] } else { &changes[..] };
+    notices.extend(remarks::of_ignored(&scan, new_rules));
     Ok(Made {
         comparison: Comparison {
             changes,
@@ -151,7 +160,10 @@ pub(crate) fn with_run(checkout: &Checkout, archive: &Arc<Archive>, watch: &Watc
         }
     }
     changes.sort_by(|a, b| a.path.cmp(&b.path));
-    let notices = std::mem::take(&mut after.notices);
+    let mut notices = std::mem::take(&mut after.notices);
+    notices.extend(remarks::of_scan(&after));
+    notices.extend(remarks::of_ignored(&after, &changes));
+    let extra = fakes(&after, &before.fakes);
     Ok(Made {
         comparison: Comparison {
             changes,
@@ -159,9 +171,21 @@ pub(crate) fn with_run(checkout: &Checkout, archive: &Arc<Archive>, watch: &Watc
             new_archive: Arc::clone(checkout.tree.archive()),
         },
         scan: after,
-        extra: Vec::new(),
+        extra,
         notices,
     })
+}
+
+/// `.git` folders that are no repository: git never looks into them, so they are named.
+fn fakes(scan: &Scan, before: &[(Vec<u8>, usize)]) -> Vec<FileChange> {
+    let new = scan.fakes.iter().filter(|fake| !before.contains(fake));
+    new.map(|(path, files)| {
+        let why =
+            format!("a .git that is no repository: the files in it ({files}) are not compared");
+        let shown = [&path[..], b"/"].concat();
+        submodule_change(shown, Status::Untracked, None, &why)
+    })
+    .collect()
 }
 
 /// Nested checkouts against what the base records: at another commit, dirty, new or gone.

@@ -101,3 +101,22 @@ pub(crate) fn join(folder: &[u8], name: &[u8]) -> Vec<u8> {
         [folder, b"/", name].concat()
     }
 }
+
+/// `target` as a link or a file in `folder` means it, when it stays below the root.
+pub(crate) fn resolve(folder: &[u8], target: &[u8]) -> Option<Vec<u8>> {
+    if target.starts_with(b"/") {
+        return None;
+    }
+    let mut parts: Vec<&[u8]> = folder.split(|byte| *byte == b'/').collect();
+    parts.retain(|part| !part.is_empty());
+    for part in target.split(|byte| *byte == b'/') {
+        match part {
+            b"" | b"." => {}
+            b".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join(&b'/'))
+}

@@ -4,6 +4,8 @@
 mod commit;
 mod compared;
 mod folder;
+mod objects;
+mod packs;
 mod probe;
 mod sandbox;
 mod walk;
@@ -17,7 +19,8 @@ use rustix::process::{Resource, Rlimit};
 use super::confinement::Confinement;
 use super::protocol::{Failure, ObjectKind, Request, Response, receive, send};
 use compared::{Compared, compare};
-use walk::{has_crlf, log, tree};
+use objects::Objects;
+use walk::{below, has_crlf, log, tree};
 
 /// Address space: packs are mapped in windows, contents are kept in memory.
 const MAX_MEMORY: u64 = 2 << 30;
@@ -120,7 +123,8 @@ fn requests(mut input: impl Read, mut output: impl Write, limits: bool) -> Answe
             return Err(Stop::Gone);
         }
     };
-    let odb = repository.odb()?;
+    let objects = Objects::new(&repository)?;
+    let odb = objects.odb();
     // What is written goes to memory, before any file.
     let _memory = odb.add_new_mempack_backend(1000)?;
     send(&mut output, &Response::Opened(confinement))?;
@@ -137,10 +141,15 @@ fn requests(mut input: impl Read, mut output: impl Write, limits: bool) -> Answe
                 &mut output,
                 &Response::Escapes(probe::escapes(outside)),
             )?),
-            Request::Tree { commit } => tree(&odb, commit, &mut output),
-            Request::Log { from, hide, limit } => log(&repository, from, hide, limit, &mut output),
-            Request::Commit { commit } => commit::commit(&repository, &odb, commit, &mut output),
-            Request::HasCrlf { blob } => has_crlf(&odb, blob)
+            Request::Tree { commit } => tree(&objects, commit, &mut output),
+            Request::Folder { tree } => below(&objects, tree, &mut output),
+            Request::Log { from, hide, limit } => {
+                log(&repository, &objects, from, hide, limit, &mut output)
+            }
+            Request::Commit { commit } => {
+                commit::commit(&repository, &objects, commit, &mut output)
+            }
+            Request::HasCrlf { blob } => has_crlf(&objects, blob)
                 .and_then(|truth| Ok(send(&mut output, &Response::Truth(truth))?)),
             Request::Loose { kind, bytes } => {
                 odb.write(object_type(kind), &bytes)?;
@@ -155,12 +164,12 @@ fn requests(mut input: impl Read, mut output: impl Write, limits: bool) -> Answe
                 failed(Failure::Protocol, "already compared")
             }
             Request::Compare { changes } => {
-                compare(&repository, &odb, &changes, &contents, &mut output)
+                compare(&repository, &objects, &changes, &contents, &mut output)
                     .map(|made| compared = Some(made))
             }
             Request::Patch { delta, options } => match &mut compared {
                 Some(compared) => compared
-                    .patch(&repository, delta, options)
+                    .patch(&repository, &objects, delta, options)
                     .and_then(|patch| Ok(send(&mut output, &Response::Patch(patch))?)),
                 None => failed(Failure::Protocol, "nothing was compared"),
             },

@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use git2::{ObjectType, Odb, Repository};
+use git2::{ObjectType, Repository};
 
 use super::compared::compare;
-use super::walk::{MAX_COMMIT, MAX_DEPTH, TREE, object, oid, read_tree};
+use super::objects::{Objects, oid};
+use super::walk::{MAX_COMMIT, MAX_DEPTH, TREE, read_tree};
 use super::{Answer, failed};
 use crate::review::id::{Id, parse_id};
 use crate::review::model::{FilePatch, PatchOptions};
@@ -20,17 +21,17 @@ use crate::review::tree::join;
 /// Answers the parent, the paths that differ, their deltas and counts, then hunks as far as they go.
 pub(super) fn commit(
     repository: &Repository,
-    odb: &Odb<'_>,
+    objects: &Objects<'_>,
     commit: Id,
     output: &mut impl Write,
 ) -> Answer {
-    let bytes = object(odb, oid(&commit)?, ObjectType::Commit, MAX_COMMIT)?;
+    let bytes = objects.read(oid(&commit)?, ObjectType::Commit, MAX_COMMIT)?;
     let Some((tree, parent)) = tree_and_parent(&bytes) else {
         return failed(Failure::Damaged, "the commit names no tree");
     };
     let old = match parent {
         None => None,
-        Some(id) => match object(odb, oid(&id)?, ObjectType::Commit, MAX_COMMIT) {
+        Some(id) => match objects.read(oid(&id)?, ObjectType::Commit, MAX_COMMIT) {
             Ok(bytes) => match tree_and_parent(&bytes) {
                 Some((tree, _)) => Some(tree),
                 None => return failed(Failure::Damaged, "the commit's parent names no tree"),
@@ -42,7 +43,7 @@ pub(super) fn commit(
             Err(stop) => return Err(stop),
         },
     };
-    let (changes, more) = differing(odb, old, tree)?;
+    let (changes, more) = differing(objects, old, tree)?;
     let parent = parent.map_or(WireParent::Root, WireParent::Commit);
     send(output, &Response::Parent(parent))?;
     let mode = |side: &Option<WireSide>| side.as_ref().map_or(0, |side| side.mode);
@@ -55,13 +56,13 @@ pub(super) fn commit(
             more,
         },
     )?;
-    let mut made = compare(repository, odb, &changes, &[], output)?;
+    let mut made = compare(repository, objects, &changes, &[], output)?;
     let mut left = MAX_COMMIT_HUNKS;
     for delta in 0..made.deltas() {
         if left == 0 {
             break;
         }
-        let mut patch = made.patch(repository, delta, PatchOptions::default())?;
+        let mut patch = made.patch(repository, objects, delta, PatchOptions::default())?;
         cut(&mut patch, &mut left);
         send(output, &Response::Patch(patch))?;
     }
@@ -80,7 +81,7 @@ fn tree_and_parent(bytes: &[u8]) -> Option<(Id, Option<Id>)> {
 }
 
 /// The paths that differ between two trees, at most so many, and how many more there are.
-fn differing(odb: &Odb<'_>, old: Option<Id>, new: Id) -> Answer<(Vec<WireChange>, u64)> {
+fn differing(objects: &Objects<'_>, old: Option<Id>, new: Id) -> Answer<(Vec<WireChange>, u64)> {
     let (mut changes, mut more, mut entries) = (Vec::new(), 0_u64, 0_usize);
     let mut pending = vec![(Vec::new(), old, Some(new), 0_usize)];
     while let Some((folder, old, new, depth)) = pending.pop() {
@@ -97,7 +98,7 @@ fn differing(odb: &Odb<'_>, old: Option<Id>, new: Id) -> Answer<(Vec<WireChange>
             let Some(id) = id else {
                 return Ok(BTreeMap::new());
             };
-            let tree = read_tree(odb, id)?;
+            let tree = read_tree(objects, id)?;
             entries += tree.len();
             if entries > MAX_TREE_ENTRIES {
                 return failed(
@@ -170,12 +171,12 @@ mod tests {
     use super::*;
     use crate::review::protocol::{WireDelta, receive};
 
-    struct Objects {
+    struct Made {
         repository: Repository,
         _folder: tempfile::TempDir,
     }
 
-    impl Objects {
+    impl Made {
         fn new() -> Self {
             let folder = tempfile::tempdir().expect("a folder");
             let repository = Repository::init_bare(folder.path()).expect("a repository");
@@ -216,9 +217,11 @@ mod tests {
 
         /// What the worker answers, or why it does not.
         fn ask(&self, id: Id) -> Result<Vec<Response>, String> {
-            let odb = self.repository.odb().expect("its objects");
+            let Ok(objects) = Objects::new(&self.repository) else {
+                panic!("its objects");
+            };
             let mut bytes = Vec::new();
-            match commit(&self.repository, &odb, id, &mut bytes) {
+            match commit(&self.repository, &objects, id, &mut bytes) {
                 Ok(()) => {}
                 Err(super::super::Stop::Failed(_, why)) => return Err(why),
                 Err(super::super::Stop::Gone) => panic!("a Vec takes it all"),
@@ -247,7 +250,7 @@ mod tests {
 
     #[test]
     fn the_first_commit_adds_all_it_holds() {
-        let objects = Objects::new();
+        let objects = Made::new();
         let (a, b) = (objects.blob("a\n"), objects.blob("b\n"));
         let inner = objects.tree(&[("100755", "b", b)]);
         let root = objects.tree(&[("100644", "a", a), ("40000", "in", inner)]);
@@ -263,7 +266,7 @@ mod tests {
 
     #[test]
     fn odd_modes_and_changed_kinds_are_survived() {
-        let objects = Objects::new();
+        let objects = Made::new();
         let (one, two) = (objects.blob("1\n"), objects.blob("2\n"));
         let inner = objects.tree(&[("100644", "x", two)]);
         let old = objects.tree(&[
@@ -290,7 +293,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_or_malformed_is_said() {
-        let objects = Objects::new();
+        let objects = Made::new();
         let blob = objects.blob("1\n");
         let tree = objects.tree(&[("100644", "a", blob)]);
         let shallow = objects.commit(tree, Some([9; 20]));
@@ -317,13 +320,13 @@ mod tests {
             Response::Opaque(opaque) => Some(opaque),
             _ => None,
         });
-        assert!(opaque.expect("a list")[0].1.contains("its new content"));
+        assert!(opaque.expect("a list")[0].2.contains("its new content"));
         assert!(objects.ask(blob).is_err(), "no commit");
     }
 
     #[test]
     fn much_is_cut() {
-        let objects = Objects::new();
+        let objects = Made::new();
         let names: Vec<String> = (0..MAX_COMMIT_PATHS + 10)
             .map(|n| format!("f{n:05}"))
             .collect();

@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use git2::{Diff, DiffFindOptions, DiffLineType, DiffOptions, ObjectType, Odb, Oid, Repository};
+use git2::{Diff, DiffFindOptions, DiffLineType, DiffOptions, ObjectType, Oid, Repository};
 
 use super::folder::Folder;
-use super::walk::oid;
-use super::{Answer, failed};
+use super::objects::{Objects, oid};
+use super::{Answer, Stop, failed};
 use crate::review::id::GITLINK;
 use crate::review::model::{FilePatch, Hunk, Line, LineKind, PatchOptions};
 use crate::review::protocol::{
@@ -14,7 +14,11 @@ use crate::review::protocol::{
 };
 
 /// Text over this is counted only when it is asked for.
-const MAX_COUNTED: u64 = 8 << 20;
+const MAX_COUNTED: usize = 8 << 20;
+/// Nor are more lines: a million on each side took 270 MB to compare, three million over 560 MB.
+const MAX_LINES: usize = 1_000_000;
+/// Counts that are made are sent before a file of this size is begun, which may take long.
+const LARGE: usize = 64 << 10;
 /// Lines of one file's hunks that go to a pane.
 const MAX_PATCH_LINES: usize = 20_000;
 /// Renames are searched among this many files; more and only exact ones are found.
@@ -31,7 +35,7 @@ pub(super) struct Compared<'repo> {
 
 pub(super) fn compare<'repo>(
     repository: &'repo Repository,
-    odb: &Odb<'_>,
+    objects: &Objects<'_>,
     changes: &[WireChange],
     contents: &[Oid],
     output: &mut impl Write,
@@ -52,53 +56,15 @@ pub(super) fn compare<'repo>(
                 WireBlob::Object(id) if side.mode == GITLINK => oid(id)?,
                 WireBlob::Object(id) => {
                     let id = oid(id)?;
-                    match odb.read_header(id) {
-                        Ok((_, kind)) if kind != ObjectType::Blob => {
-                            opaque.push((
-                                number,
-                                format!("its {which} content {id} is a {}", kind.str()),
-                            ));
-                        }
-                        Ok((size, _)) if size as u64 > MAX_CONTENT => {
-                            opaque.push((
-                                number,
-                                format!(
-                                    "its {which} content is too large to compare ({})",
-                                    crate::text::human_bytes(size as u64)
-                                ),
-                            ));
-                        }
-                        Ok(_) => {
-                            if let Err(error) = odb.read(id) {
-                                opaque.push((
-                                    number,
-                                    format!(
-                                        "its {which} content {id} is damaged: {}",
-                                        error.message()
-                                    ),
-                                ));
-                            }
-                        }
-                        Err(error) if error.code() == git2::ErrorCode::NotFound => {
-                            opaque.push((
-                                number,
-                                format!("its {which} content {id} is not in the archive"),
-                            ));
-                        }
-                        Err(error) => opaque.push((
-                            number,
-                            format!(
-                                "its {which} content {id} cannot be read: {}",
-                                error.message()
-                            ),
-                        )),
+                    if let Some((failure, why)) = unread(objects, id) {
+                        opaque.push((number, failure, format!("its {which} content {id} {why}")));
                     }
                     id
                 }
             };
             sides.push((is_old, side.mode, id));
         }
-        if opaque.last().is_none_or(|(last, _)| *last != number) {
+        if opaque.last().is_none_or(|(last, ..)| *last != number) {
             for (is_old, mode, id) in sides {
                 let folder = if is_old { &mut old } else { &mut new };
                 folder.insert(&change.path, mode, id)?;
@@ -106,13 +72,13 @@ pub(super) fn compare<'repo>(
         }
     }
     send(output, &Response::Opaque(opaque))?;
-    let old = repository.find_tree(old.write(odb)?)?;
-    let new = repository.find_tree(new.write(odb)?)?;
+    let old = repository.find_tree(old.write(objects.odb())?)?;
+    let new = repository.find_tree(new.write(objects.odb())?)?;
     let exact = changes.len() > 2 * RENAME_LIMIT;
     let options = PatchOptions::default();
     let diff = make_diff(repository, &old, &new, options, exact)?;
     send_deltas(&diff, output)?;
-    send_counts(&diff, output)?;
+    send_counts(&diff, objects, output)?;
     Ok(Compared {
         old,
         new,
@@ -120,6 +86,25 @@ pub(super) fn compare<'repo>(
         diff,
         options,
     })
+}
+
+/// Why a blob cannot be read, when it cannot, after its id.
+fn unread(objects: &Objects<'_>, id: Oid) -> Option<(Failure, String)> {
+    let (size, kind) = match objects.header(id) {
+        Ok(header) => header,
+        Err(Stop::Failed(failure, why)) => return Some((failure, why)),
+        Err(Stop::Gone) => return None,
+    };
+    if kind != ObjectType::Blob {
+        return Some((Failure::Damaged, format!("is a {}", kind.str())));
+    }
+    if size as u64 > MAX_CONTENT {
+        let size = crate::text::human_bytes(size as u64);
+        let why = format!("is too large to compare ({size})");
+        return Some((Failure::Limit, why));
+    }
+    let error = objects.odb().read(id).err()?;
+    Some((Failure::Damaged, format!("is damaged: {}", error.message())))
 }
 
 fn send_deltas(diff: &Diff<'_>, output: &mut impl Write) -> Answer {
@@ -149,7 +134,7 @@ fn send_deltas(diff: &Diff<'_>, output: &mut impl Write) -> Answer {
 }
 
 /// Line counts after the list, so that a count that hangs takes only counts along.
-fn send_counts(diff: &Diff<'_>, output: &mut impl Write) -> Answer {
+fn send_counts(diff: &Diff<'_>, objects: &Objects<'_>, output: &mut impl Write) -> Answer {
     let mut counts = Vec::new();
     let count = diff.deltas().len();
     for index in 0..count {
@@ -157,8 +142,13 @@ fn send_counts(diff: &Diff<'_>, output: &mut impl Write) -> Answer {
         let Some(delta) = diff.get_delta(index) else {
             continue;
         };
-        if delta.old_file().size().max(delta.new_file().size()) > MAX_COUNTED {
+        let sizes = [delta.old_file(), delta.new_file()].map(|file| size(objects, &file));
+        let largest = sizes[0].max(sizes[1]);
+        if largest > MAX_COUNTED || has_many_lines(objects, &delta) {
             continue;
+        }
+        if largest > LARGE {
+            send(output, &Response::Counts(std::mem::take(&mut counts)))?;
         }
         let Ok(patch) = git2::Patch::from_diff(diff, index) else {
             continue;
@@ -181,6 +171,23 @@ fn send_counts(diff: &Diff<'_>, output: &mut impl Write) -> Answer {
     }
     send(output, &Response::Counts(counts))?;
     Ok(send(output, &Response::Done)?)
+}
+
+/// Bytes of one side; a tree's entry does not tell them.
+fn size(objects: &Objects<'_>, file: &git2::DiffFile<'_>) -> usize {
+    let is_blob = file.exists() && !matches!(file.mode(), git2::FileMode::Commit);
+    let header = is_blob.then(|| objects.odb().read_header(file.id()).ok());
+    header.flatten().map_or(0, |(size, _)| size)
+}
+
+/// Whether comparing the lines of either side would take too much memory.
+fn has_many_lines(objects: &Objects<'_>, delta: &git2::DiffDelta<'_>) -> bool {
+    [delta.old_file(), delta.new_file()].iter().any(|file| {
+        size(objects, file) > MAX_LINES
+            && objects.odb().read(file.id()).is_ok_and(|blob| {
+                blob.data().iter().filter(|byte| **byte == b'\n').count() > MAX_LINES
+            })
+    })
 }
 
 fn make_diff<'repo>(
@@ -225,11 +232,19 @@ impl<'repo> Compared<'repo> {
     pub(super) fn patch(
         &mut self,
         repository: &'repo Repository,
+        objects: &Objects<'_>,
         delta: u32,
         options: PatchOptions,
     ) -> Answer<FilePatch> {
         self.with(repository, options)?;
         let mut file = FilePatch::default();
+        let large = self.diff.get_delta(delta as usize);
+        if large.is_some_and(|delta| has_many_lines(objects, &delta)) {
+            file.truncated = Some(format!(
+                "it has over {MAX_LINES} lines: too many to compare"
+            ));
+            return Ok(file);
+        }
         let patch = git2::Patch::from_diff(&self.diff, delta as usize)?;
         file.binary = self
             .diff

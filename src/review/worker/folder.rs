@@ -4,9 +4,8 @@ use std::collections::HashMap;
 
 use git2::{ObjectType, Odb, Oid};
 
-use super::walk::MAX_DEPTH;
 use super::{Answer, failed};
-use crate::review::protocol::Failure;
+use crate::review::protocol::{Failure, MAX_FOLDERS};
 
 /// A tree under construction; only what differs is in it.
 #[derive(Default)]
@@ -22,7 +21,7 @@ impl Folder {
         let mut depth = 0;
         while let Some(part) = parts.next() {
             depth += 1;
-            if depth > 4 * MAX_DEPTH || part.is_empty() {
+            if depth > MAX_FOLDERS || part.is_empty() {
                 return failed(Failure::Limit, "a path is nested too deep");
             }
             if parts.peek().is_none() {

@@ -3,8 +3,9 @@
 use std::collections::{BinaryHeap, HashSet};
 use std::io::Write;
 
-use git2::{ObjectType, Odb, Oid, Repository};
+use git2::{ObjectType, Oid, Repository};
 
+use super::objects::{Objects, oid};
 use super::{Answer, failed};
 use crate::review::id::{Id, is_path, parse_id, show_id};
 use crate::review::model::Commit;
@@ -20,39 +21,9 @@ pub(super) const MAX_DEPTH: usize = 90;
 /// Commits looked at to find those since the pin.
 const MAX_WALK: usize = 20_000;
 
-pub(super) fn oid(id: &Id) -> Answer<Oid> {
-    Ok(Oid::from_bytes(id)?)
-}
-
-/// An object's bytes, its header read first.
-pub(super) fn object(odb: &Odb<'_>, id: Oid, kind: ObjectType, limit: usize) -> Answer<Vec<u8>> {
-    let (size, found) = odb.read_header(id)?;
-    if found != kind {
-        return failed(
-            Failure::Damaged,
-            format!("{id} is a {}, not a {}", found.str(), kind.str()),
-        );
-    }
-    if size > limit {
-        return failed(
-            Failure::Limit,
-            format!("{} {id} is over its limit", kind.str()),
-        );
-    }
-    let object = odb.read(id)?;
-    if object.len() != size {
-        return failed(
-            Failure::Damaged,
-            format!("{id} is not as long as its header says"),
-        );
-    }
-    Ok(object.data().to_vec())
-}
-
 /// Lists the tree of a commit with canonical modes.
-pub(super) fn tree(odb: &Odb<'_>, commit: Id, output: &mut impl Write) -> Answer {
-    const BATCH: usize = 4096;
-    let commit = object(odb, oid(&commit)?, ObjectType::Commit, MAX_COMMIT)?;
+pub(super) fn tree(objects: &Objects<'_>, commit: Id, output: &mut impl Write) -> Answer {
+    let commit = objects.read(oid(&commit)?, ObjectType::Commit, MAX_COMMIT)?;
     let root = commit
         .strip_prefix(b"tree ")
         .and_then(|rest| rest.get(..40))
@@ -60,6 +31,12 @@ pub(super) fn tree(odb: &Odb<'_>, commit: Id, output: &mut impl Write) -> Answer
     let Some(root) = root else {
         return failed(Failure::Damaged, "the commit names no tree");
     };
+    below(objects, root, output)
+}
+
+/// Lists what is below a tree, with canonical modes.
+pub(super) fn below(objects: &Objects<'_>, root: Id, output: &mut impl Write) -> Answer {
+    const BATCH: usize = 4096;
     let mut pending = vec![(Vec::new(), root, 0_usize)];
     let (mut batch, mut count) = (Vec::with_capacity(BATCH), 0_usize);
     while let Some((folder, id, depth)) = pending.pop() {
@@ -69,7 +46,7 @@ pub(super) fn tree(odb: &Odb<'_>, commit: Id, output: &mut impl Write) -> Answer
                 format!("a tree is nested over {MAX_DEPTH} deep"),
             );
         }
-        for (name, mode, id) in read_tree(odb, id)? {
+        for (name, mode, id) in read_tree(objects, id)? {
             count += 1;
             if count > MAX_TREE_ENTRIES {
                 return failed(
@@ -93,8 +70,8 @@ pub(super) fn tree(odb: &Odb<'_>, commit: Id, output: &mut impl Write) -> Answer
 }
 
 /// The entries of one tree: names that git allows, canonical modes, ids.
-pub(super) fn read_tree(odb: &Odb<'_>, id: Id) -> Answer<Vec<(Vec<u8>, u32, Id)>> {
-    let bytes = object(odb, oid(&id)?, ObjectType::Tree, MAX_TREE)?;
+pub(super) fn read_tree(objects: &Objects<'_>, id: Id) -> Answer<Vec<(Vec<u8>, u32, Id)>> {
+    let bytes = objects.read(oid(&id)?, ObjectType::Tree, MAX_TREE)?;
     let mut names: HashSet<&[u8]> = HashSet::new();
     let mut entries = Vec::new();
     let mut rest = &bytes[..];
@@ -140,22 +117,22 @@ fn tree_entry(bytes: &[u8]) -> Option<(u32, &[u8], Id, &[u8])> {
 /// What `git log hide..from` lists. A shallow clone's missing parents end the walk.
 pub(super) fn log(
     repository: &Repository,
+    objects: &Objects<'_>,
     from: Id,
     hide: Id,
     limit: u32,
     output: &mut impl Write,
 ) -> Answer {
-    let odb = repository.odb()?;
-    let parents = |id: Oid| -> Vec<Oid> {
-        let readable = object(&odb, id, ObjectType::Commit, MAX_COMMIT).is_ok();
-        let commit = readable.then(|| repository.find_commit(id).ok()).flatten();
-        commit.map_or_else(Vec::new, |commit| commit.parent_ids().collect())
+    let find = |id: Oid| -> Answer<git2::Commit<'_>> {
+        objects.read(id, ObjectType::Commit, MAX_COMMIT)?;
+        Ok(repository.find_commit(id)?)
     };
     let mut hidden = HashSet::new();
     let mut pending = vec![oid(&hide)?];
     while let Some(id) = pending.pop() {
         if hidden.len() < MAX_WALK && hidden.insert(id) {
-            pending.extend(parents(id));
+            let parents = |commit: git2::Commit<'_>| commit.parent_ids().collect();
+            pending.extend(find(id).map_or_else(|_| Vec::new(), parents));
         }
     }
     let mut found = Vec::new();
@@ -163,13 +140,12 @@ pub(super) fn log(
     let mut newest: BinaryHeap<(i64, Oid)> = BinaryHeap::new();
     let push = |id: Oid, newest: &mut BinaryHeap<(i64, Oid)>, seen: &mut HashSet<Oid>| {
         if !hidden.contains(&id) && seen.len() < MAX_WALK && seen.insert(id) {
-            let time = repository
-                .find_commit(id)
-                .map_or(0, |commit| commit.time().seconds());
+            let time = find(id).map_or(0, |commit| commit.time().seconds());
             newest.push((time, id));
         }
     };
-    object(&odb, oid(&from)?, ObjectType::Commit, MAX_COMMIT)
+    objects
+        .read(oid(&from)?, ObjectType::Commit, MAX_COMMIT)
         .map(drop)
         .or_else(|stop| {
             if hidden.contains(&oid(&from)?) {
@@ -183,10 +159,7 @@ pub(super) fn log(
         if found.len() >= limit as usize {
             break;
         }
-        if object(&odb, id, ObjectType::Commit, MAX_COMMIT).is_err() {
-            continue;
-        }
-        let commit = repository.find_commit(id)?;
+        let Ok(commit) = find(id) else { continue };
         let author = commit.author();
         let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         found.push(Commit {
@@ -206,7 +179,7 @@ pub(super) fn log(
     Ok(send(output, &Response::Commits(found))?)
 }
 
-pub(super) fn has_crlf(odb: &Odb<'_>, blob: Id) -> Answer<bool> {
-    let bytes = object(odb, oid(&blob)?, ObjectType::Blob, MAX_CONTENT as usize)?;
+pub(super) fn has_crlf(objects: &Objects<'_>, blob: Id) -> Answer<bool> {
+    let bytes = objects.read(oid(&blob)?, ObjectType::Blob, MAX_CONTENT as usize)?;
     Ok(bytes.windows(2).any(|pair| pair == b"\r\n"))
 }
