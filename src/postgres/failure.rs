@@ -131,10 +131,16 @@ pub(super) fn session(
 /// The stream ended; what else an input error may be, it says itself.
 fn cut(error: &std::io::Error) -> bool {
     use std::io::ErrorKind as Kind;
-    matches!(
-        error.kind(),
-        Kind::UnexpectedEof | Kind::ConnectionReset | Kind::BrokenPipe | Kind::ConnectionAborted
-    )
+    // The codec's word for an end in the middle of a message.
+    let short = error.to_string() == "bytes remaining on stream";
+    short
+        || matches!(
+            error.kind(),
+            Kind::UnexpectedEof
+                | Kind::ConnectionReset
+                | Kind::BrokenPipe
+                | Kind::ConnectionAborted
+        )
 }
 
 fn is(error: &tokio_postgres::Error, words: &str) -> bool {
@@ -169,7 +175,9 @@ fn refused(target: &Target, encrypted: bool, has_password: bool, answer: &DbErro
         )
     };
     let code = answer.code();
-    if *code == SqlState::INVALID_PASSWORD {
+    // PgBouncer has one code for all, and words in one language.
+    let by_pooler = code.code() == "08P01" && answer.message().ends_with("authentication failed");
+    if *code == SqlState::INVALID_PASSWORD || by_pooler {
         return of(format!("the password for {user} is wrong"))
             .hint("check the password and the user; a user that does not exist is answered alike")
             .refused_password();

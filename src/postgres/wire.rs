@@ -193,8 +193,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Borrowed<'_, S> {
         Pin::new(&mut *self.get_mut().0).poll_flush(context)
     }
 
+    /// Leaves the stream open: a pooler forgets a cancellation whose sender is gone before it is done.
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut *self.get_mut().0).poll_shutdown(context)
+        self.poll_flush(context)
     }
 }
 

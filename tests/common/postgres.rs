@@ -131,6 +131,51 @@ impl Cluster {
         self.url(database)
     }
 
+    /// A private file of the cluster's own user, beside its socket.
+    pub fn file(&self, name: &str, content: &str) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.path(name);
+        fs::write(&path, content).expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("private");
+        if let Some((user, group)) = unprivileged() {
+            std::os::unix::fs::chown(&path, Some(user), Some(group)).expect("given away");
+        }
+        path
+    }
+
+    /// Who may come in, as pg_hba.conf has it, from the next connection on; the owner always may.
+    pub fn admit(&self, rules: &str) {
+        let own = format!("local all {USER} scram-sha-256\n");
+        fs::write(self.path("data/pg_hba.conf"), format!("{own}{rules}\n")).expect("written");
+        self.sql_by_socket("SELECT pg_reload_conf()");
+        sleep(Duration::from_millis(300));
+    }
+
+    /// As [`Cluster::sql`] on the database `postgres`, by the socket.
+    pub fn sql_by_socket(&self, script: &str) -> String {
+        let done = Command::new(program("psql"))
+            .args([
+                "-X",
+                "-q",
+                "-A",
+                "-t",
+                "-v",
+                "ON_ERROR_STOP=1",
+                "-c",
+                script,
+            ])
+            .arg(format!(
+                "host={} port={} user={USER} dbname=postgres",
+                self.home.path().display(),
+                self.port
+            ))
+            .env("PGPASSWORD", PASSWORD)
+            .output()
+            .expect("psql runs");
+        assert!(done.status.success(), "{done:?}");
+        String::from_utf8_lossy(&done.stdout).trim().to_owned()
+    }
+
     /// Runs a script and answers what it printed, unaligned, without headers.
     pub fn sql(&self, database: &str, script: &str) -> String {
         self.try_sql(database, script).expect("a script that works")
@@ -163,6 +208,65 @@ impl Drop for Cluster {
     }
 }
 
+/// A pooler in transaction mode.
+pub struct Pooler {
+    child: Child,
+    port: u16,
+}
+
+impl Pooler {
+    /// None when the program is absent.
+    pub fn to(cluster: &Cluster) -> Option<Self> {
+        let program = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"];
+        let program = program
+            .iter()
+            .map(PathBuf::from)
+            .find(|path| path.exists())?;
+        let port = free_port();
+        let users = cluster.file("users.txt", &format!("\"{USER}\" \"{PASSWORD}\"\n"));
+        let config = format!(
+            "[databases]\n* = host=127.0.0.1 port={} pool_size=2\n[pgbouncer]\nlisten_addr=127.0.0.1\n\
+             listen_port={port}\npool_mode=transaction\nauth_type=scram-sha-256\nauth_file={}\n\
+             unix_socket_dir=\n",
+            cluster.port(),
+            users.display()
+        );
+        let config = cluster.file("pgbouncer.ini", &config);
+        let child = command(program.to_str()?)
+            .arg(config)
+            .current_dir(cluster.socket())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("pgbouncer runs");
+        let this = Self { child, port };
+        let begun = Instant::now();
+        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(
+                begun.elapsed() < Duration::from_secs(20),
+                "pgbouncer does not listen"
+            );
+            sleep(Duration::from_millis(50));
+        }
+        Some(this)
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+impl Drop for Pooler {
+    fn drop(&mut self) {
+        let _ = rustix::process::kill_process(
+            rustix::process::Pid::from_child(&self.child),
+            rustix::process::Signal::KILL,
+        );
+        let _ = self.child.wait();
+    }
+}
+
 /// A port that nobody listens at.
 pub fn free_port() -> u16 {
     let probe = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -186,7 +290,8 @@ pub fn program(name: &str) -> PathBuf {
     newest.map_or_else(|| PathBuf::from(name), |(_, path)| path)
 }
 
-fn command(name: &str) -> Command {
+/// A command that runs as the cluster does.
+pub fn command(name: &str) -> Command {
     let mut command = Command::new(program(name));
     command
         .env_clear()

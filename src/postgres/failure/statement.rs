@@ -101,12 +101,14 @@ fn answered(target: &Target, statement: Statement<'_>, answer: &DbError) -> Erro
             .lost(),
         "57P03" => plain().hint("the server starts, stops or recovers; try again in a moment").lost(),
         "53100" => plain().hint("make space on the server"),
-        _ => plain(),
+        _ => plain().hint("look at the server's log"),
     };
-    let fatal = matches!(
-        answer.parsed_severity(),
-        Some(Severity::Fatal | Severity::Panic)
-    );
+    // A pooler says it only in the field that servers translate.
+    let fatal = answer.severity() == "FATAL"
+        || matches!(
+            answer.parsed_severity(),
+            Some(Severity::Fatal | Severity::Panic)
+        );
     if fatal && !error.is_lost() && *code != SqlState::QUERY_CANCELED {
         return error
             .hint("the connection is closed by that; try again")

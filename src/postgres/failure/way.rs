@@ -130,6 +130,11 @@ fn certificate(host: &Host, why: &CertificateError) -> (String, &'static str) {
             format!("sslcrl does not say whether the certificate of {host} is revoked"),
             "name a list by the authority that signed it",
         ),
+        // A certificate that signs itself, as PostgreSQL's manual makes it.
+        other if other.to_string().contains("CaUsedAsEndEntity") => (
+            format!("the certificate of {host} is not trusted: it is an authority's own"),
+            "name that certificate with sslrootcert=FILE if you trust it",
+        ),
         other => (
             format!(
                 "the certificate of {host} is not accepted: {}",
