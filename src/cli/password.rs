@@ -127,12 +127,15 @@ pub(super) async fn asked(whose: &str) -> Result<String> {
         Error::new(ErrorKind::Io, what)
     };
     let _quiet = Quiet::begin().map_err(failed)?;
+    // ctrl-c comes as a signal, too: it may not end us before the terminal has its echo back.
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
     let prompt = format!("Password for {}: ", visible(whose));
     let asking = tokio::task::spawn_blocking(move || rpassword::prompt_password(prompt));
     let answer = tokio::select! {
         answer = asking => answer,
+        _ = interrupt.recv() => return Err(Error::cancelled()),
         _ = terminate.recv() => return Err(Error::cancelled()),
         _ = hangup.recv() => return Err(Error::cancelled()),
     };
