@@ -533,7 +533,39 @@ mod passwords {
                 "an echo"
             );
         }
-        assert_eq!(asked("\x03").code, 130);
+        let left = asked("\x03");
+        assert_eq!(left.code, 130, "{:?} {}", left.signal, left.text);
+        // The terminal has its echo back, whichever way it is left.
+        let binary = env!("CARGO_BIN_EXE_afterrun");
+        let script =
+            format!("trap : INT; {binary} --config config.toml runs; echo ended $?; stty -a");
+        let start = || {
+            let terminal = Terminal::start(&place, (160, 45), &["sh", "-c", &script], &[]);
+            terminal.wait_for("Password for postgresql");
+            terminal
+        };
+        let mut terminal = start();
+        terminal.keys("\x03");
+        let left = terminal.end().text;
+        assert!(
+            left.contains("ended 130") && left.contains(" echo "),
+            "{left}"
+        );
+        let terminal = start();
+        let killed = place
+            .command("sh")
+            .arg("-c")
+            .arg(format!(
+                "kill -TERM $(pgrep -f '^{binary} --config config.toml runs$' -P {})",
+                terminal.pid().as_raw_nonzero()
+            ))
+            .status();
+        assert!(killed.expect("started").success());
+        let left = terminal.end().text;
+        assert!(
+            left.contains("ended 130") && left.contains(" echo "),
+            "{left}"
+        );
 
         // Doctor tells what it is connected to, of a database that has no tables of Agno's.
         let ran = run(&place, &["doctor"], &[("PGPASSWORD", PASSWORD)]).exits(1);

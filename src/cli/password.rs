@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::error::{Error, ErrorKind, Result, reason};
@@ -126,16 +126,18 @@ pub(super) async fn asked(whose: &str) -> Result<String> {
         let what = format!("cannot ask for the password: {}", reason(&error));
         Error::new(ErrorKind::Io, what)
     };
-    let stdin = std::io::stdin();
-    let before = tcgetattr(&stdin).map_err(|error| failed(error.into()))?;
+    let _quiet = Quiet::begin().map_err(failed)?;
+    // ctrl-c comes as a signal, too: it may not end us before the terminal has its echo back.
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
     let prompt = format!("Password for {}: ", visible(whose));
     let asking = tokio::task::spawn_blocking(move || rpassword::prompt_password(prompt));
     let answer = tokio::select! {
         answer = asking => answer,
-        _ = terminate.recv() => return Err(given_up(&before)),
-        _ = hangup.recv() => return Err(given_up(&before)),
+        _ = interrupt.recv() => return Err(Error::cancelled()),
+        _ = terminate.recv() => return Err(Error::cancelled()),
+        _ = hangup.recv() => return Err(Error::cancelled()),
     };
     match answer {
         Ok(Ok(password)) => Ok(password),
@@ -151,10 +153,26 @@ fn is_leaving(error: &std::io::Error) -> bool {
     matches!(error.kind(), Interrupted | UnexpectedEof)
 }
 
-/// Whoever reads the password waits on: the terminal gets its echo back before we go.
-fn given_up(before: &rustix::termios::Termios) -> Error {
-    let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, before);
-    Error::cancelled()
+/// A terminal that shows nothing of what is typed, from before it is asked for until this is dropped:
+/// also when whoever reads the password waits on.
+struct Quiet(Termios);
+
+impl Quiet {
+    fn begin() -> std::io::Result<Self> {
+        let before = tcgetattr(std::io::stdin())?;
+        let mut quiet = before.clone();
+        quiet
+            .local_modes
+            .remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+        tcsetattr(std::io::stdin(), OptionalActions::Now, &quiet)?;
+        Ok(Self(before))
+    }
+}
+
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.0);
+    }
 }
 
 #[cfg(test)]

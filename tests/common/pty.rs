@@ -233,7 +233,8 @@ impl Terminal {
         self.master.resize(size(columns_rows)).expect("resized");
     }
 
-    fn pid(&self) -> Pid {
+    /// The program's process.
+    pub fn pid(&self) -> Pid {
         let pid = self
             .child
             .process_id()
