@@ -87,10 +87,11 @@ mod tests {
             .expect("PostgreSQL");
         let store = settings.store_server().expect("a URL").expect("PostgreSQL");
         assert!(Arc::ptr_eq(&database, &store));
-        assert!(Arc::ptr_eq(
-            &database,
-            &settings.clone().server(url).expect("a URL")
-        ));
+        let copy = settings.clone();
+        for settings in [&settings, &copy] {
+            let again = settings.server(url).expect("a URL");
+            assert!(Arc::ptr_eq(&database, &again));
+        }
         let plain = Settings {
             database: Some("agno.sqlite".into()),
             store: Some("postgres".into()),
