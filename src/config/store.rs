@@ -194,7 +194,7 @@ mod tests {
                 "postgresql+psycopg://app:hunter2@db/agno",
                 "ai.agno_sandbox_checkpoints",
             ),
-            ("postgresql://db/agno?schema=s&table=t", "s.t"),
+            ("postgresql://app@db/agno?schema=s&table=t", "s.t"),
         ] {
             let said = store(Some(database), url).expect(url);
             assert!(said.starts_with("postgresql"), "{said}");

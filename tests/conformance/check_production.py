@@ -10,7 +10,7 @@ from agno.sandbox.checkpoint import CheckpointArchive, CheckpointRef
 from agno.sandbox.transfer import DEFAULT_NATIVE_EXCLUSIONS
 
 from check_gate import among_others, together
-from expect import open_run, restore
+from expect import Verdict, open_run, restore
 from production import WRONG, Place
 from suite import Answer, Check, Suite, agree_on_opening, agree_on_restore, expect, expect_same
 from world import Checkpoint
@@ -37,6 +37,16 @@ def checks(suite: Suite) -> Iterator[Check]:
             yield f"production/{place.name}/wrong/{how}", partial(wrong, suite, place, number, how)
 
 
+def ours(run_id: str, verdict: Verdict) -> Verdict:
+    """A digest that is a list of 64 digits passes agno's own check; two of its stores then find no such object.
+
+    In a directory agno stops there with a raw error. We say everywhere what is wrong with the row.
+    """
+    if run_id != "odd/sha256 a list" or verdict.code == 3:
+        return verdict
+    return Verdict(False, 3, {"bad_reference"})
+
+
 def asked(suite: Suite, place: Place, command: str, *positional: object, options: tuple[object, ...] = ()) -> Answer:
     return suite.run(command, *place.options, *options, positional=positional, variables=place.variables)
 
@@ -44,7 +54,7 @@ def asked(suite: Suite, place: Place, command: str, *positional: object, options
 def gate(suite: Suite, place: Place) -> Iterator[Check]:
     """Every run as every agent, in one command for each agent."""
     for agent in place.world.agents:
-        verdicts = {run_id: open_run(place.world, agent, run_id) for run_id in place.world.runs}
+        verdicts = {run_id: ours(run_id, open_run(place.world, agent, run_id)) for run_id in place.world.runs}
         answer = asked(suite, place, "verify", *place.world.runs, options=("--as", agent))
         yield f"production/{place.name}/gate/{agent}/all together", partial(together, answer, verdicts)
         for run_id, verdict in verdicts.items():
