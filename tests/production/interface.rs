@@ -121,10 +121,13 @@ pub fn refused(scene: &Scene) {
         .sql(&name, "REVOKE SELECT ON ai.agno_runs FROM looks");
     terminal.wait_for("23 runs · seen ");
     terminal.wait("why", |terminal| {
-        terminal.bottom_has("permission denied for table agno_runs")
+        terminal.bottom_has("does not let this user read ai.agno_runs")
     });
     println!("{}", bottom(&terminal));
     usable(&mut terminal);
+    // Whoever comes by later is told why, too.
+    terminal.wait_for("seen 10s ago");
+    assert!(terminal.bottom_has("ai.agno_runs"), "{}", terminal.text());
     scene
         .cluster
         .sql(&name, "GRANT SELECT ON ai.agno_runs TO looks");

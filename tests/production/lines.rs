@@ -46,7 +46,9 @@ pub fn slow(scene: &Scene) {
 
 /// Ctrl-c ends it at once.
 pub fn slow_and_left(scene: &Scene) {
-    for (what, proxy, on, words) in proxied(scene) {
+    let [(_, rows, database, _), ..] = proxied(scene);
+    let row = ("a row", rows, database, RESTORE);
+    for (what, proxy, on, words) in proxied(scene).into_iter().chain([row]) {
         proxy.set(Way::Drip(8));
         let place = Place::new();
         let mut command = on.command(&place, &[words, &["--json"]].concat());
