@@ -9,11 +9,13 @@ pub mod layer;
 mod masked;
 mod open;
 mod page;
+mod private;
 mod s3;
 mod server;
 mod store;
 
 pub use masked::{holds_secret, masked};
+pub use private::Private;
 pub use server::Servers;
 
 use std::path::PathBuf;
@@ -23,7 +25,6 @@ use crate::checkpoint::AwsEnvironment;
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::postgres::Surroundings;
 use crate::runs::{Runs, RunsDatabase, Tables};
-use crate::scratch::Scratch;
 use crate::text::visible;
 
 /// Names of a database, a store and tables, as given.
@@ -44,6 +45,8 @@ pub struct Settings {
     pub spool: Option<PathBuf>,
     /// The most bytes in it at a time.
     pub spool_size: Option<u64>,
+    /// The folder for private files, once it was looked at.
+    pub private: Private,
     /// The folder where downloaded objects are kept.
     pub cache: Option<PathBuf>,
     /// The most bytes in it.
@@ -83,21 +86,6 @@ impl Settings {
             .with_scratch(self.scratch()?))
     }
 
-    /// Where private files go.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Io`] when the folder that is named is no place for them.
-    pub fn scratch(&self) -> Result<Scratch> {
-        let scratch = match &self.spool {
-            Some(folder) => Scratch::new(folder)?,
-            None => Scratch::default(),
-        };
-        Ok(match self.spool_size {
-            Some(bytes) => scratch.with_limit(bytes),
-            None => scratch,
-        })
-    }
-
     /// Opens the database alone.
     ///
     /// # Errors
@@ -131,10 +119,6 @@ impl Settings {
     pub fn store_label(&self) -> String {
         masked(self.store.as_deref().unwrap_or("Agno's default store"))
     }
-}
-
-fn is_postgres(url: &str) -> bool {
-    crate::postgres::is_named_by(url)
 }
 
 /// A SQLite path out of a path or an SQLAlchemy URL (`sqlite:///relative`, `sqlite:////absolute`).

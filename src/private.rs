@@ -55,6 +55,12 @@ impl PrivateFolder {
         self.share.grow(bytes)
     }
 
+    /// A share of its own for one file in it.
+    #[cfg(feature = "app")]
+    pub(crate) fn share(&self) -> Share {
+        self.share.scratch().share()
+    }
+
     /// Leaves the folder to its user.
     #[cfg(feature = "app")]
     pub(crate) fn keep(self) {

@@ -90,6 +90,18 @@ impl Watch {
         Ok(())
     }
 
+    /// Waits for `work` until cancelled; for work that leaves nothing behind when it is dropped.
+    pub(crate) async fn unless_cancelled<T>(
+        &self,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Err(Error::cancelled()),
+            done = work => done,
+        }
+    }
+
     /// Reports that `stage` has done `done` of `total`.
     pub fn at(&self, stage: Stage, done: u64, total: u64) {
         self.tell(stage, done, total, false);

@@ -142,7 +142,7 @@ impl Share {
         };
         Error::new(
             ErrorKind::Io,
-            format!("The expanded files do not fit in {folder}: they may take {limit}{others}"),
+            format!("The private files do not fit in {folder}: they may take {limit}{others}"),
         )
         .hint("allow more with spool_size or --spool-size; an archive expands to 1 GiB at most")
     }

@@ -364,7 +364,7 @@ fn what_does_not_fit_the_spool_is_one_line() {
     assert!(ran.hint().contains("--spool-size"));
     let message = ran.refuses(1);
     assert!(
-        message.starts_with("The expanded files do not fit in ") && message.ends_with("4.0 kB"),
+        message.starts_with("The private files do not fit in ") && message.ends_with("4.0 kB"),
         "{message}"
     );
     let more = [&words[..], &["--spool-size", "1GiB"]].concat();

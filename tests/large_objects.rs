@@ -15,7 +15,7 @@ use afterrun::checkpoint::{
 use afterrun::postgres::Server;
 use common::postgres::Cluster;
 use common::pty::{Terminal, until};
-use common::{Place, id, world};
+use common::{Place, id, s3, world};
 
 /// Content of the one file: with gzip's framing and tar's the object stays below a GiB.
 const CONTENT: u64 = (1 << 30) - (1 << 20);
@@ -30,13 +30,18 @@ fn an_object_of_a_gib_needs_little_memory_from_every_store() {
 
     let root = folder.path().join("store");
     let directory = FileCheckpointStore::create(&root).expect("a store");
-    opens(
-        "a directory",
-        &directory,
-        root.to_str().expect("UTF-8"),
-        &object,
-    );
+    let reference = put("a directory", &directory, &object);
+    opens("a directory", root.to_str().expect("UTF-8"), &reference);
     drop(fs::remove_dir_all(&root));
+
+    // As multipart puts leave it; the server here would hold a whole part in memory for each.
+    let server = s3::Server::start();
+    let key = server.store("large").key(&reference);
+    let size = reference.size().to_string();
+    let labels = [("sha256", reference.sha256()), ("size", &*size)];
+    server.plant_file(&key, &object, &labels);
+    opens("a bucket", &server.url("large"), &reference);
+    drop(server);
 
     let cluster = Cluster::start(&["full_page_writes=off"]);
     let url = cluster.url("postgres");
@@ -44,21 +49,26 @@ fn an_object_of_a_gib_needs_little_memory_from_every_store() {
     let tables = PostgresCheckpointStore::new(Server::new(&url).expect("a URL"), "ai", "large")
         .and_then(|store| store.with_chunk_bytes(100 << 20))
         .expect("a store");
-    opens("tables", &tables, &format!("{url}?table=large"), &object);
+    assert_eq!(put("tables", &tables, &object), reference);
+    opens("tables", &format!("{url}?table=large"), &reference);
 }
 
-/// `object` from `store`, which the binary knows as `named`.
-fn opens(what: &str, store: &dyn CheckpointStore, named: &str, object: &Path) {
+fn put(what: &str, store: &dyn CheckpointStore, object: &Path) -> CheckpointRef {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let begun = Instant::now();
     let reference = runtime.block_on(store.put(object)).expect("put");
     drop(runtime);
     eprintln!("{what}: put in {:?}", begun.elapsed());
     assert!(CONTENT < reference.size() && reference.size() < 1 << 30);
+    reference
+}
+
+/// What `reference` names, from the store that the binary knows as `named`.
+fn opens(what: &str, named: &str, reference: &CheckpointRef) {
     let place = Place::new();
-    let database = database(&place, &reference);
+    let database = database(&place, reference);
     let options = ["--db", &database, "--store", named, "verify", id::STORY2];
-    verifies_in_little_memory(what, &place, &options, &reference);
+    verifies_in_little_memory(what, &place, &options, reference);
     tells_how_far_it_is_and_stops(&place, &options);
 }
 
@@ -71,6 +81,7 @@ fn verifies_in_little_memory(
     let begun = Instant::now();
     let mut command = place.afterrun(&[options, &["--json"]].concat());
     let mut child = command
+        .envs(s3::Server::variables())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -100,7 +111,8 @@ fn verifies_in_little_memory(
 }
 
 fn tells_how_far_it_is_and_stops(place: &Place, options: &[&str]) {
-    let mut terminal = Terminal::afterrun(place, (100, 10), options);
+    let words = [&[env!("CARGO_BIN_EXE_afterrun")], options].concat();
+    let mut terminal = Terminal::start(place, (100, 10), &words, &s3::Server::variables());
     let told = until(|| {
         let text = terminal.text();
         (text.contains("sha256 ") && text.contains("GB (")).then_some(text)

@@ -5,6 +5,10 @@
 #[allow(dead_code)]
 mod postgres;
 
+#[path = "common/agno.rs"]
+#[allow(dead_code)]
+mod agno;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,51 +19,15 @@ use afterrun::runs::{
     SqliteRuns, Tables, gate,
 };
 use afterrun::{Error, ErrorKind};
+use agno::{BINDINGS, literal};
 use postgres::{Cluster, USER};
 
-/// What Agno 3 creates, in the schema `{s}`, with indexes.
-const AGNO: &str = "
-CREATE SCHEMA IF NOT EXISTS {s};
-CREATE TABLE {s}.agno_sessions (session_id varchar PRIMARY KEY, session_type varchar NOT NULL,
-  agent_id varchar, team_id varchar, workflow_id varchar, user_id varchar, session_data jsonb,
-  agent_data jsonb, team_data jsonb, workflow_data jsonb, metadata jsonb, summary jsonb,
-  created_at bigint NOT NULL, updated_at bigint);
-CREATE TABLE {s}.agno_runs (run_id varchar PRIMARY KEY,
-  session_id varchar NOT NULL REFERENCES {s}.agno_sessions ON DELETE CASCADE,
-  run_type varchar NOT NULL, agent_id varchar, team_id varchar, workflow_id varchar, user_id varchar,
-  parent_run_id varchar, status varchar, run_index bigint, run_data jsonb NOT NULL,
-  created_at bigint NOT NULL, updated_at bigint);
-CREATE INDEX idx_agno_runs_agent_id ON {s}.agno_runs (agent_id);
-CREATE INDEX idx_agno_runs_created_at ON {s}.agno_runs (created_at);
-CREATE INDEX idx_agno_runs_run_type ON {s}.agno_runs (run_type);
-CREATE INDEX idx_agno_runs_session_id ON {s}.agno_runs (session_id);
-CREATE INDEX idx_agno_runs_session_id_run_index ON {s}.agno_runs (session_id, run_index);
-CREATE INDEX idx_agno_runs_status ON {s}.agno_runs (status);
-CREATE INDEX idx_agno_runs_team_id ON {s}.agno_runs (team_id);
-CREATE INDEX idx_agno_runs_user_id ON {s}.agno_runs (user_id);
-CREATE INDEX idx_agno_runs_workflow_id ON {s}.agno_runs (workflow_id);
-CREATE INDEX idx_agno_sessions_created_at ON {s}.agno_sessions (created_at);
-CREATE INDEX idx_agno_sessions_session_type ON {s}.agno_sessions (session_type);
-";
-const BINDINGS: &str = "
-CREATE TABLE ai.agno_sessions_sandbox_bindings (namespace varchar, session_id varchar,
-  agent_id varchar NOT NULL, user_id varchar, epoch bigint NOT NULL, owner varchar, run_id varchar,
-  queue_attempt bigint, expires_at timestamptz, record jsonb NOT NULL, PRIMARY KEY (namespace, session_id));
-";
 const JOBS: &str = "
 CREATE TABLE ai.agno_jobs (id varchar PRIMARY KEY, status varchar NOT NULL, locked_at bigint);
 ";
 
-fn agno(schema: &str) -> String {
-    AGNO.replace("{s}", schema)
-}
-
 fn open(url: &str, tables: Tables) -> PostgresRuns {
     PostgresRuns::new(Server::new(url).expect("a URL"), tables)
-}
-
-fn literal(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
 }
 
 fn optional(text: Option<&str>) -> String {
@@ -222,7 +190,7 @@ async fn the_same_rows_give_the_same_answers() {
     let url = cluster.create("agno");
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("agno.sqlite");
-    let mut script = agno("ai") + BINDINGS;
+    let mut script = agno::tables("ai") + BINDINGS;
     let mut lite = String::from(
         "CREATE TABLE agno_sessions (session_id VARCHAR PRIMARY KEY, session_type VARCHAR, session_data JSON, created_at BIGINT);
          CREATE TABLE agno_runs (run_id VARCHAR PRIMARY KEY, session_id VARCHAR, agent_id VARCHAR, user_id VARCHAR,
@@ -445,7 +413,7 @@ async fn a_listed_row_passes_the_gate_as_the_whole_row_does() {
     let cluster = Cluster::start(&[]);
     let url = cluster.create("agno");
     let mut source = fastrand::Rng::with_seed(4);
-    let mut script = agno("ai");
+    let mut script = agno::tables("ai");
     script.push_str(
         "INSERT INTO ai.agno_sessions (session_id, session_type, created_at) VALUES ('s', 'agent', 1);",
     );
@@ -563,7 +531,7 @@ async fn two_hundred_thousand_rows_are_read_by_index_and_in_few_trips() {
             1700000000 + n
           FROM generate_series(0, 199999) AS n;
         ANALYZE;";
-    cluster.sql("agno", &(agno("ai") + fill));
+    cluster.sql("agno", &(agno::tables("ai") + fill));
     let runs = open(&url, Tables::default());
     let log = cluster.socket().join("log");
     let read = || std::fs::read_to_string(&log).expect("a log");
@@ -732,7 +700,7 @@ async fn other_layouts_and_missing_rights_are_named_and_reading_is_enough() {
             "{} ALTER TABLE {s}.agno_runs RENAME TO {}; ALTER TABLE {s}.agno_sessions RENAME TO talks;
              INSERT INTO {s}.talks (session_id, session_type, session_data, created_at) VALUES ('s', 'agent', '{{\"session_name\": \"Talk\"}}', 1);
              {}",
-            agno(&quoted(schema)),
+            agno::tables(&quoted(schema)),
             quoted(&runs),
             Given {
                 id: "r".into(), session: "s", agent: Some("a"), status: None, index: None, data: "{}".into(), at: 1,
@@ -764,7 +732,7 @@ async fn other_layouts_and_missing_rights_are_named_and_reading_is_enough() {
     assert_eq!(renamed.agents().await.expect("agents").len(), 1);
 
     let url = cluster.create("other");
-    let script = agno("ai") + BINDINGS + JOBS;
+    let script = agno::tables("ai") + BINDINGS + JOBS;
     cluster.sql("other", &script);
     cluster.sql(
         "other",
@@ -892,7 +860,7 @@ async fn other_layouts_and_missing_rights_are_named_and_reading_is_enough() {
 async fn a_read_that_nobody_waits_for_stops_at_the_server() {
     let cluster = Cluster::start(&[]);
     let url = cluster.create("agno");
-    cluster.sql("agno", &agno("ai"));
+    cluster.sql("agno", &agno::tables("ai"));
     let runs = open(&url, Tables::default());
     runs.check().await.expect("there");
     let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls)

@@ -9,18 +9,20 @@ use std::future::Future;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use afterrun::archive::Archive;
 use afterrun::checkpoint::{
-    CheckpointLimits, CheckpointRef, FileCheckpointStore, PostgresCheckpointStore, SharedStore,
+    CheckpointLimits, CheckpointRef, FileCheckpointStore, PostgresCheckpointStore,
+    S3CheckpointStore, S3Settings, SharedStore,
 };
 use afterrun::postgres::Server;
 use afterrun::progress::{CancellationToken, Progress, Stage, Watch};
 use afterrun::{ErrorKind, Result};
 use common::postgres::{Cluster, PASSWORD};
+use common::s3;
 use tokio::runtime::Runtime;
 
 /// Over a MiB, so that it comes in several pieces whatever the store.
@@ -35,6 +37,18 @@ enum Damage {
     Longer,
     /// Its first byte is another, its length and its labels are not.
     Flipped,
+}
+
+impl Damage {
+    fn to(self, path: &Path) {
+        let mut bytes = fs::read(path).expect("read");
+        match self {
+            Self::Shorter => drop(bytes.pop()),
+            Self::Longer => bytes.push(0),
+            Self::Flipped => bytes[0] ^= 1,
+        }
+        fs::write(path, bytes).expect("written");
+    }
 }
 
 /// Does something to an object without asking its store.
@@ -409,7 +423,9 @@ fn progress(subject: &Subject) {
 
 fn no_secret(subject: &Subject) {
     let said = format!("{} {:?}", subject.store.describe(), subject.store);
-    assert!(!said.contains(PASSWORD), "{said}");
+    for secret in [PASSWORD, s3::SECRET] {
+        assert!(!said.contains(secret), "{said}");
+    }
     assert!(!subject.store.describe().contains('\n'));
 }
 
@@ -453,13 +469,7 @@ fn directory(limit: u64) -> Subject {
         damage: Box::new(move |reference, damage| {
             let path = objects.join(reference.sha256());
             fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("set");
-            let mut bytes = fs::read(&path).expect("read");
-            match damage {
-                Damage::Shorter => drop(bytes.pop()),
-                Damage::Longer => bytes.push(0),
-                Damage::Flipped => bytes[0] ^= 1,
-            }
-            fs::write(&path, bytes).expect("written");
+            damage.to(&path);
         }),
         remove: Box::new(move |reference, ()| {
             fs::remove_file(gone.join(reference.sha256())).expect("removed");
@@ -516,6 +526,35 @@ fn tables(cluster: &Arc<Cluster>, limit: u64) -> Subject {
     }
 }
 
+/// A prefix of its own.
+fn bucket(server: &Arc<s3::Server>, limit: u64) -> Subject {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let prefix = format!("team {}", NUMBER.fetch_add(1, Ordering::SeqCst));
+    let mut settings = S3Settings::from_url(&server.url(&prefix)).expect("a URL");
+    settings.max_bytes = limit;
+    let environment = s3::environment(&s3::Server::variables(), None);
+    let store = S3CheckpointStore::open(settings, &environment).expect("a store");
+    let (damaged, gone) = (Arc::clone(server), Arc::clone(server));
+    let (object, key) = (store.clone(), store.clone());
+    Subject {
+        store: Arc::new(store),
+        damage: Box::new(move |reference, damage| {
+            let path = damaged.object(&object.key(reference));
+            damage.to(&path);
+        }),
+        remove: Box::new(move |reference, ()| {
+            fs::remove_file(gone.object(&key.key(reference))).expect("removed");
+        }),
+        ways: Ways {
+            missing_before_limit: false,
+            verify_reads: false,
+            empty: "Checkpoint object is empty",
+        },
+        runtime: runtime(),
+        folder: tempfile::tempdir().expect("a folder"),
+    }
+}
+
 #[test]
 fn a_directory_keeps_the_rules() {
     conforms(&directory);
@@ -525,6 +564,12 @@ fn a_directory_keeps_the_rules() {
 fn tables_of_a_database_keep_the_rules() {
     let cluster = Arc::new(Cluster::start(&[]));
     conforms(&|limit| tables(&cluster, limit));
+}
+
+#[test]
+fn a_bucket_keeps_the_rules() {
+    let server = Arc::new(s3::Server::start());
+    conforms(&|limit| bucket(&server, limit));
 }
 
 /// The suite itself notices a store that breaks a rule.

@@ -4,7 +4,7 @@
 mod excluded;
 mod writer;
 
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +16,7 @@ use crate::checkpoint::blocking;
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::json::Json;
 use crate::progress::Watch;
+use crate::scratch::Share;
 
 #[cfg(test)]
 pub(super) use self::writer::pax_record;
@@ -51,6 +52,18 @@ impl CheckpointArchive {
         exclude: &[Vec<u8>],
         watch: &Watch,
     ) -> Result<()> {
+        self.write(roots, destination, state, exclude, watch, None)
+    }
+
+    fn write(
+        &self,
+        roots: &CaptureRoots,
+        destination: &Path,
+        state: &Json,
+        exclude: &[Vec<u8>],
+        watch: &Watch,
+        share: Option<&mut Share>,
+    ) -> Result<()> {
         let manifest = manifest(state, exclude)?;
         if manifest.len() as u64 > self.limits.max_manifest_bytes {
             return fail(ErrorKind::Limit, "Checkpoint manifest exceeds its limit");
@@ -63,8 +76,9 @@ impl CheckpointArchive {
             .create_new(true)
             .open(destination)
             .map_err(|error| Error::io("write", destination, error))?;
+        let out = Tell::new(file, self.compress, destination, share);
         let answer = self
-            .write_all(file, &roots, &manifest, &excluded, destination, watch)
+            .write_all(out, &roots, &manifest, &excluded, watch)
             .and_then(|()| self.check_stored_size(destination));
         if answer.is_err() {
             let _ = std::fs::remove_file(destination);
@@ -90,6 +104,30 @@ impl CheckpointArchive {
             .await
     }
 
+    /// [`CheckpointArchive::capture`] into a private file, which counts in `share` as long as what
+    /// this answers is kept.
+    ///
+    /// # Errors
+    /// The same, and when the file would be over the limit.
+    #[cfg(feature = "app")]
+    pub(crate) async fn capture_counted(
+        &self,
+        roots: CaptureRoots,
+        destination: &Path,
+        state: Json,
+        exclude: Vec<Vec<u8>>,
+        watch: &Watch,
+        mut share: Share,
+    ) -> Result<Share> {
+        let (this, destination, watch) = (*self, destination.to_path_buf(), watch.clone());
+        blocking(move || {
+            let counted = Some(&mut share);
+            this.write(&roots, &destination, &state, &exclude, &watch, counted)?;
+            Ok(share)
+        })
+        .await
+    }
+
     fn check_stored_size(&self, destination: &Path) -> Result<()> {
         let entry = std::fs::metadata(destination)
             .map_err(|error| Error::io("read", destination, error))?;
@@ -101,14 +139,12 @@ impl CheckpointArchive {
 
     fn write_all(
         &self,
-        file: File,
+        out: Tell<'_>,
         roots: &[PathBuf; 2],
         manifest: &[u8],
         excluded: &ExcludedFiles,
-        destination: &Path,
         watch: &Watch,
     ) -> Result<()> {
-        let out = Tell::new(file, self.compress, destination);
         let mut writer = Writer::begin(out, self.limits, excluded, manifest, watch)?;
         for (name, path) in ROOTS.iter().zip(roots) {
             writer.add(path, name)?;

@@ -14,21 +14,12 @@ use crate::scratch::Scratch;
 
 const PIECE: usize = 256 * 1024;
 
-/// Copies `object` into a file without a name in the system's folder for temporary ones and
-/// verifies it.
-///
-/// # Errors
-/// As [`leased_in`].
-pub(crate) async fn leased(object: StoredObject, watch: &Watch) -> Result<Lease> {
-    leased_in(object, &Scratch::default(), watch).await
-}
-
 /// Copies `object` into a file of `scratch` without a name and verifies it.
 ///
 /// # Errors
 /// [`ErrorKind::SizeMismatch`], [`ErrorKind::ChecksumMismatch`]; what the store answers; when the
 /// copy cannot be written.
-pub(crate) async fn leased_in(
+pub(crate) async fn leased(
     object: StoredObject,
     scratch: &Scratch,
     watch: &Watch,

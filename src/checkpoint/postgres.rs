@@ -26,6 +26,7 @@ use super::{CheckpointRef, CheckpointStore, Lease, StoredObject};
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::postgres::{Server, Transaction};
 use crate::progress::Watch;
+use crate::scratch::Scratch;
 use crate::text::visible;
 
 /// The largest chunk that Agno writes.
@@ -41,6 +42,7 @@ pub struct PostgresCheckpointStore {
     max_bytes: u64,
     chunk_bytes: usize,
     stalled: Duration,
+    scratch: Scratch,
     /// The tables are there, and need not be asked for before each put.
     ready: Arc<AtomicBool>,
 }
@@ -66,6 +68,7 @@ impl PostgresCheckpointStore {
             max_bytes: 1 << 30,
             chunk_bytes: 8 << 20,
             stalled: STALLED,
+            scratch: Scratch::default(),
             ready: Arc::default(),
         })
     }
@@ -96,6 +99,14 @@ impl PostgresCheckpointStore {
     #[must_use]
     pub fn with_stall_limit(mut self, stalled: Duration) -> Self {
         self.stalled = stalled;
+        self
+    }
+
+    /// Puts the private copies of opened objects into `scratch`, not into the system's folder for
+    /// temporary files.
+    #[must_use]
+    pub fn with_scratch(mut self, scratch: Scratch) -> Self {
+        self.scratch = scratch;
         self
     }
 
@@ -162,7 +173,8 @@ impl CheckpointStore for PostgresCheckpointStore {
     }
 
     async fn open_archive(&self, reference: &CheckpointRef, watch: &Watch) -> Result<Lease> {
-        leased(self.fetch(reference, watch).await?, watch).await
+        let object = self.fetch(reference, watch).await?;
+        leased(object, &self.scratch, watch).await
     }
 
     async fn fetch(&self, reference: &CheckpointRef, watch: &Watch) -> Result<StoredObject> {

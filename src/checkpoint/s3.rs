@@ -33,6 +33,7 @@ use super::pump::pumped;
 use super::{CheckpointRef, CheckpointStore, Lease, StoredObject, blocking};
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::progress::Watch;
+use crate::scratch::Scratch;
 use crate::text::visible;
 
 pub use self::environment::AwsEnvironment;
@@ -49,6 +50,7 @@ pub struct S3CheckpointStore {
     bucket: Arc<Bucket>,
     settings: Arc<S3Settings>,
     cache: Option<Cache>,
+    scratch: Scratch,
 }
 
 impl S3CheckpointStore {
@@ -72,7 +74,16 @@ impl S3CheckpointStore {
             bucket: Arc::new(bucket),
             cache: cache.transpose()?,
             settings: Arc::new(settings),
+            scratch: Scratch::default(),
         })
+    }
+
+    /// Puts the private copies of opened objects into `scratch`, not into the system's folder for
+    /// temporary files. What a cache keeps lies in the cache's own directory.
+    #[must_use]
+    pub fn with_scratch(mut self, scratch: Scratch) -> Self {
+        self.scratch = scratch;
+        self
     }
 
     /// The object's key.
@@ -194,7 +205,10 @@ impl CheckpointStore for S3CheckpointStore {
             blocking(move || Source::read(&path, settings.max_bytes, settings.part_size, &hashing))
                 .await?;
         let key = self.key(&source.reference);
-        match cancellable(watch, object::head(&self.bucket, &key)).await? {
+        match watch
+            .unless_cancelled(object::head(&self.bucket, &key))
+            .await?
+        {
             // The same bytes are there, or something else is under their name.
             Head::There(labels) => {
                 object::check(&source.reference, Some(&labels))?;
@@ -204,7 +218,9 @@ impl CheckpointStore for S3CheckpointStore {
         }
         upload::upload(&self.bucket, &key, &source, watch).await?;
         // Readable, with the labels it should have, or it was not stored.
-        let stored = cancellable(watch, object::labels(&self.bucket, &key)).await?;
+        let stored = watch
+            .unless_cancelled(object::labels(&self.bucket, &key))
+            .await?;
         object::check(&source.reference, stored.as_ref())?;
         Ok(source.reference)
     }
@@ -214,7 +230,9 @@ impl CheckpointStore for S3CheckpointStore {
             return fail(ErrorKind::Limit, "Checkpoint object exceeds its limit");
         }
         let key = self.key(reference);
-        let labels = cancellable(watch, object::labels(&self.bucket, &key)).await?;
+        let labels = watch
+            .unless_cancelled(object::labels(&self.bucket, &key))
+            .await?;
         object::check(reference, labels.as_ref())
     }
 
@@ -222,7 +240,10 @@ impl CheckpointStore for S3CheckpointStore {
         self.verify(reference, watch).await?;
         match &self.cache {
             Some(cache) => self.cached(cache, reference, watch).await,
-            None => leased(self.download(reference, watch), watch).await,
+            None => {
+                let object = self.download(reference, watch);
+                leased(object, &self.scratch, watch).await
+            }
         }
     }
 
@@ -257,14 +278,6 @@ impl CheckpointStore for S3CheckpointStore {
     fn describe(&self) -> String {
         let S3Settings { bucket, prefix, .. } = &*self.settings;
         format!("s3://{}/{}", visible(bucket), visible(prefix))
-    }
-}
-
-/// Waits for `work` until `watch` is cancelled.
-async fn cancellable<T>(watch: &Watch, work: impl Future<Output = Result<T>>) -> Result<T> {
-    tokio::select! {
-        done = work => done,
-        () = watch.token().cancelled() => Err(Error::cancelled()),
     }
 }
 

@@ -32,8 +32,9 @@ pub(super) async fn capture(context: &Context, args: &CaptureArgs) -> Result<()>
     };
     let folder = PrivateFolder::new(&context.settings().scratch()?)?;
     let file = folder.path().join("archive");
-    archive
-        .capture(&roots, &file, &state, &exclude, &watch)
+    let share = folder.share();
+    let _counted = archive
+        .capture_counted(roots, &file, state, exclude, &watch, share)
         .await?;
     let reference = store.put_watched(&file, &watch).await?;
     let output = context.output();

@@ -162,8 +162,12 @@ impl Context {
     /// Opens database and store, with a remark when the store is Agno's default.
     pub(super) async fn runs(&self) -> Result<Runs> {
         let runs = self.settings.open()?;
-        if let Some(notice) = runs.store_notice().await.filter(|_| !self.output.json) {
-            self.output.note(&notice);
+        if !self.output.json {
+            let notice = async { Ok(runs.store_notice().await) };
+            let watch = Watch::new(self.cancel.clone());
+            if let Some(notice) = watch.unless_cancelled(notice).await? {
+                self.output.note(&notice);
+            }
         }
         Ok(runs)
     }

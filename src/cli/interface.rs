@@ -13,6 +13,7 @@ use crate::config::key::Key;
 use crate::demo;
 use crate::error::{Error, ErrorKind, Result};
 use crate::private::PrivateFolder;
+use crate::progress::Watch;
 use crate::review::BaseChoice;
 use crate::text::visible_path;
 use crate::tui;
@@ -42,9 +43,11 @@ pub(super) async fn at(context: &Context, args: OpenArgs) -> Result<()> {
         "`afterrun show RUN`, `afterrun diff RUN PATH` and `afterrun cat RUN PATH` print",
     )?;
     let runs = context.settings().open()?;
-    let run = target::run_id(&runs, &args.run).await?;
+    // Nothing is made before the interface is: a signal may end it as it ends any program.
+    let watch = Watch::default();
+    let run = target::run_id(&runs, &args.run, &watch).await?;
     let base = match args.base.base.parse().unwrap_or_default() {
-        BaseChoice::Run(word) => BaseChoice::Run(target::run_id(&runs, &word).await?),
+        BaseChoice::Run(word) => BaseChoice::Run(target::run_id(&runs, &word, &watch).await?),
         base => base,
     };
     let start = Start {
@@ -103,6 +106,7 @@ pub(super) async fn demo(context: &Context, args: Demo) -> Result<()> {
         store: Some(world.store.to_string_lossy().into_owned()),
         spool: context.settings().spool.clone(),
         spool_size: context.settings().spool_size,
+        private: context.settings().private.clone(),
         ..Settings::default()
     };
     let start = Start {

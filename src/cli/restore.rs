@@ -132,7 +132,7 @@ pub(super) async fn fetch(context: &Context, args: &FetchArgs) -> Result<()> {
         );
     }
     let runs = context.runs().await?;
-    let id = target::run_id(&runs, &args.run).await?;
+    let id = target::run_id(&runs, &args.run, &watch).await?;
     let reference = runs
         .fetch_checkpoint(&id, &context.opening(), &args.file, &watch)
         .await?;

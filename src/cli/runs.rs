@@ -13,8 +13,9 @@ use crate::text::human_bytes;
 
 /// `afterrun agents`.
 pub(super) async fn agents(context: &Context) -> Result<()> {
+    let watch = context.watch();
     let runs = context.settings().open_database()?;
-    let agents = runs.agents().await?;
+    let agents = watch.unless_cancelled(runs.agents()).await?;
     let output = context.output();
     if output.json {
         let agents: Vec<Value> = agents
@@ -77,8 +78,10 @@ pub(super) async fn runs(context: &Context, args: &RunsArgs) -> Result<()> {
         },
     };
     let after = args.after.as_deref().map(str::parse).transpose()?;
+    let watch = context.watch();
     let database = context.settings().open_database()?;
-    let page = database.page(&filter, args.limit, after).await?;
+    let reading = database.page(&filter, args.limit, after);
+    let page = watch.unless_cancelled(reading).await?;
     let output = context.output();
     if output.json {
         let runs: Vec<Value> = page

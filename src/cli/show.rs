@@ -16,15 +16,17 @@ use crate::text::grouped;
 
 /// `afterrun show`.
 pub(super) async fn show(context: &Context, args: &RunArg) -> Result<()> {
+    let signals = context.watch();
     let runs = context.runs().await?;
-    let id = target::run_id(&runs, &args.run).await?;
-    let Some(row) = runs.database().run(&id).await? else {
+    let id = target::run_id(&runs, &args.run, &signals).await?;
+    let database = runs.database();
+    let Some(row) = signals.unless_cancelled(database.run(&id)).await? else {
         gate(&id, None, &context.opening())?;
         return Ok(());
     };
     let passed = std::sync::Arc::new(Mutex::new(Vec::new()));
     let heard = std::sync::Arc::clone(&passed);
-    let watch = Watch::reporting(context.watch().token().clone(), move |progress| {
+    let watch = Watch::reporting(signals.token().clone(), move |progress| {
         if let (true, Ok(mut passed)) = (progress.finished, heard.lock()) {
             passed.push(progress);
         }
@@ -50,7 +52,9 @@ pub(super) async fn show(context: &Context, args: &RunArg) -> Result<()> {
         .as_ref()
         .map(|review| review.notices().to_vec())
         .unwrap_or_default();
-    let binding = runs.database().binding(&row.session_id).await?;
+    let binding = signals
+        .unless_cancelled(database.binding(&row.session_id))
+        .await?;
     let output = context.output();
     if output.json {
         let refusal = gate(&id, Some(&row), &context.opening()).err();
@@ -69,7 +73,9 @@ pub(super) async fn show(context: &Context, args: &RunArg) -> Result<()> {
     let Some(binding) = binding else {
         return Ok(());
     };
-    let session = runs.database().session(&row.session_id).await?;
+    let session = signals
+        .unless_cancelled(database.session(&row.session_id))
+        .await?;
     let rows: Vec<&RunRow> = session.iter().collect();
     for (name, value) in told(&binding, &rows, runs::now()) {
         let name = format!("{name:<11}");

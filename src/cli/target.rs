@@ -14,8 +14,8 @@ use crate::review::{BaseChoice, Diff, Review};
 use crate::runs::{Named, RunRow, Runs};
 
 /// The id that `word` stands for; one that stands for nothing is an id that does not exist.
-pub(super) async fn run_id(runs: &Runs, word: &str) -> Result<String> {
-    match runs.named(word).await? {
+pub(super) async fn run_id(runs: &Runs, word: &str, watch: &Watch) -> Result<String> {
+    match watch.unless_cancelled(runs.named(word)).await? {
         Named::Run(run_id) => Ok(run_id),
         Named::Several(found) => Err(Error::new(
             ErrorKind::Usage,
@@ -62,7 +62,7 @@ impl Target {
                 .hint("name a RUN, or a stored archive with --archive FILE"));
         };
         let runs = context.runs().await?;
-        let id = run_id(&runs, &word.to_string_lossy()).await?;
+        let id = run_id(&runs, &word.to_string_lossy(), watch).await?;
         let opened = runs.open_run(&id, &context.opening(), watch).await?;
         let target = Self {
             archive: opened.archive,
@@ -115,7 +115,7 @@ impl Target {
         let choice: BaseChoice = word.parse().unwrap_or_default();
         match (&self.run, choice) {
             (Some((runs, row)), BaseChoice::Run(word)) => {
-                let id = run_id(runs, &word).await?;
+                let id = run_id(runs, &word, watch).await?;
                 review.diff(runs, row, &BaseChoice::Run(id), watch).await
             }
             (Some((runs, row)), choice) => review.diff(runs, row, &choice, watch).await,

@@ -39,7 +39,7 @@ pub(super) async fn verify(context: &Context, args: &VerifyArgs) -> Result<ExitC
         // What refuses every run alike is no answer about a run.
         runs.checkpoint_store().await?;
         for word in &args.runs {
-            let (id, answer) = match target::run_id(&runs, word).await {
+            let (id, answer) = match target::run_id(&runs, word, &watch).await {
                 Ok(id) => {
                     let opened = runs.open_run(&id, &context.opening(), &watch).await;
                     (id, opened.map(|opened| Verified::of(&opened.archive)))

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Settings, is_postgres};
+use super::Settings;
 use crate::error::Result;
-use crate::postgres::Server;
+use crate::postgres::{Server, is_named_by};
 
 /// Parameters of a store's URL that are no database's.
 const OF_THE_STORE: [&str; 2] = ["schema", "table"];
@@ -39,7 +39,7 @@ impl Settings {
     /// # Errors
     /// As [`Settings::server`].
     pub fn database_server(&self) -> Result<Option<Arc<Server>>> {
-        let url = self.database.as_deref().filter(|url| is_postgres(url));
+        let url = self.database.as_deref().filter(|url| is_named_by(url));
         url.map(|url| self.server(url)).transpose()
     }
 
@@ -48,7 +48,7 @@ impl Settings {
     /// # Errors
     /// As [`Settings::server`].
     pub fn store_server(&self) -> Result<Option<Arc<Server>>> {
-        let url = self.store.as_deref().filter(|url| is_postgres(url));
+        let url = self.store.as_deref().filter(|url| is_named_by(url));
         url.map(|url| self.server(&of_database(url))).transpose()
     }
 }

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{Settings, is_postgres, s3};
+use super::{Settings, s3};
 use crate::checkpoint::{FileCheckpointStore, PostgresCheckpointStore, SharedStore};
 use crate::error::{Error, ErrorKind, Result};
+use crate::postgres::is_named_by;
 
 /// The word for tables of the database that the runs are in.
 const BESIDE_THE_RUNS: &str = "postgres";
@@ -35,7 +36,7 @@ impl Settings {
             return Err(Error::new(ErrorKind::Usage, "No checkpoint store is named")
                 .hint("name a directory with --store DIR or AFTERRUN_STORE"));
         };
-        let store: SharedStore = if url == BESIDE_THE_RUNS || is_postgres(url) {
+        let store: SharedStore = if url == BESIDE_THE_RUNS || is_named_by(url) {
             Arc::new(self.postgres_store(url)?)
         } else if let Some(bucket) = s3::store(self)? {
             Arc::new(bucket)
@@ -60,12 +61,13 @@ impl Settings {
         let table = named
             .table
             .unwrap_or_else(|| PostgresCheckpointStore::DEFAULT_TABLE.into());
-        PostgresCheckpointStore::new(self.server(&named.server)?, schema, table)
+        let store = PostgresCheckpointStore::new(self.server(&named.server)?, schema, table)?;
+        Ok(store.with_scratch(self.scratch()?))
     }
 
     fn database_of_runs(&self) -> Result<&str> {
         let url = self.database.as_deref().unwrap_or_default();
-        if is_postgres(url) {
+        if is_named_by(url) {
             return Ok(url);
         }
         Err(Error::new(

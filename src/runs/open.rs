@@ -208,8 +208,9 @@ impl Runs {
         opening: &Opening<'_>,
         watch: &Watch,
     ) -> Result<Lease> {
-        let store = self.checkpoint_store().await?;
-        let (_, reference) = self.pass_gate(run_id, opening).await?;
+        let store = watch.unless_cancelled(self.checkpoint_store()).await?;
+        let passing = self.pass_gate(run_id, opening);
+        let (_, reference) = watch.unless_cancelled(passing).await?;
         store.open_archive(&reference, watch).await
     }
 
@@ -237,9 +238,9 @@ impl Runs {
         opening: &Opening<'_>,
         watch: &Watch,
     ) -> Result<OpenedRun> {
-        let store = self.checkpoint_store().await?;
+        let store = watch.unless_cancelled(self.checkpoint_store()).await?;
         let begun = Instant::now();
-        let row = self.database.run(run_id).await?;
+        let row = watch.unless_cancelled(self.database.run(run_id)).await?;
         if row.is_some() {
             watch.passed(Stage::Row, 1);
         }

@@ -82,14 +82,15 @@ impl PostgresRuns {
         })
     }
 
-    /// The same failure, or where the database gave up for time, that `what` was too much for it.
+    /// The same failure, or where the database gave the statement up for time, that `what` was too
+    /// much for it. A line that is silent, or a lock, has nothing to do with how much was asked for.
     fn or_too_much(&self, error: Error, what: &str, hint: &str) -> Error {
         use tokio_postgres::error::SqlState;
-        let timed_out = std::error::Error::source(&error)
+        let given_up = std::error::Error::source(&error)
             .and_then(|source| source.downcast_ref::<tokio_postgres::Error>())
             .and_then(tokio_postgres::Error::code)
             .is_some_and(|code| *code == SqlState::QUERY_CANCELED);
-        if timed_out || error.kind() == ErrorKind::Timeout {
+        if given_up && error.kind() == ErrorKind::Timeout {
             return Error::new(
                 ErrorKind::Timeout,
                 format!("{what} took longer than {} allows", self.server.describe()),

@@ -2,6 +2,7 @@
 //! one's own to run that binary in. Each file of tests uses a part of it.
 #![allow(dead_code)]
 
+pub mod agno;
 pub mod answers;
 pub mod fake;
 pub mod headless;
@@ -12,7 +13,7 @@ pub mod s3;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use serde_json::Value;
@@ -157,9 +158,14 @@ impl Place {
     /// Runs `command` to its end; whatever it is, it leaves nothing in TMPDIR.
     pub fn finish(&self, mut command: Command) -> Ran {
         let output = command.output().expect("started");
-        self.assert_clean(&format!("{command:?}"));
+        self.ended(format!("{command:?}"), output)
+    }
+
+    /// What became of the command `what`, which leaves nothing in TMPDIR.
+    pub fn ended(&self, what: String, output: Output) -> Ran {
+        self.assert_clean(&what);
         Ran {
-            what: format!("{command:?}"),
+            what,
             code: output.status.code(),
             out: output.stdout,
             err: String::from_utf8(output.stderr).expect("stderr is UTF-8"),

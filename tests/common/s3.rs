@@ -184,9 +184,16 @@ impl Server {
 
     /// Puts an object there that was never sent, with these labels.
     pub fn plant(&self, key: &str, bytes: &[u8], labels: &[(&str, &str)]) {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), bytes).expect("written");
+        self.plant_file(key, file.path(), labels);
+    }
+
+    /// The same with the bytes of a file, however many.
+    pub fn plant_file(&self, key: &str, file: &Path, labels: &[(&str, &str)]) {
         let path = self.object(key);
         std::fs::create_dir_all(path.parent().expect("below")).expect("made");
-        std::fs::write(path, bytes).expect("written");
+        std::fs::copy(file, path).expect("copied");
         let labels: serde_json::Map<_, _> = labels
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).into()))

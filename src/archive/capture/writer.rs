@@ -1,7 +1,7 @@
 //! Members in the very form that Python's `tarfile` writes them.
 
 use std::fs::{File, Metadata};
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -11,8 +11,9 @@ use super::{children, lstat, unsafe_content};
 use crate::archive::framing::{BLOCK, DIRECTORY, PAX, REGULAR, SYMLINK};
 use crate::archive::links::{Graph, MANIFEST, Node, check_graph, check_link, check_name};
 use crate::checkpoint::{CheckpointLimits, open_regular};
-use crate::error::{Error, ErrorKind, Result, fail};
+use crate::error::{Error, ErrorKind, Result, carried, fail};
 use crate::progress::{Stage, Watch};
+use crate::scratch::Share;
 use crate::text::python_repr;
 
 /// tarfile fills its output up to whole records of 20 blocks.
@@ -21,22 +22,50 @@ const NAME_FIELD: usize = 100;
 /// Agno's gzip level: within 5% of level 6 for 44% of its time.
 const LEVEL: u32 = 4;
 
-enum Encoder {
-    Gzip(Box<flate2::write::GzEncoder<std::io::BufWriter<File>>>),
-    Plain(std::io::BufWriter<File>),
+enum Encoder<'a> {
+    Gzip(Box<flate2::write::GzEncoder<io::BufWriter<Counted<'a>>>>),
+    Plain(io::BufWriter<Counted<'a>>),
+}
+
+/// The archive's file; what is about to be written in it counts in the share, where there is one.
+struct Counted<'a> {
+    file: File,
+    share: Option<&'a mut Share>,
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes).map(|()| bytes.len())
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let Some(share) = &mut self.share {
+            share.grow(bytes.len() as u64).map_err(carried)?;
+        }
+        self.file.write_all(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
 /// Counts archive bytes on their way into the encoder.
 pub(super) struct Tell<'a> {
-    encoder: Encoder,
+    encoder: Encoder<'a>,
     told: u64,
     destination: &'a Path,
 }
 
 impl<'a> Tell<'a> {
     /// Archive bytes to `file`, gzipped when `compress`.
-    pub(super) fn new(file: File, compress: bool, destination: &'a Path) -> Self {
-        let output = std::io::BufWriter::with_capacity(1 << 18, file);
+    pub(super) fn new(
+        file: File,
+        compress: bool,
+        destination: &'a Path,
+        share: Option<&'a mut Share>,
+    ) -> Self {
+        let output = io::BufWriter::with_capacity(1 << 18, Counted { file, share });
         let encoder = if compress {
             // No name and no time, so that one unchanged tree is one object every turn.
             let gzip = flate2::GzBuilder::new()
@@ -62,7 +91,7 @@ impl Tell<'_> {
             Encoder::Gzip(out) => out.write_all(bytes),
             Encoder::Plain(out) => out.write_all(bytes),
         }
-        .map_err(|error| Error::io("write", self.destination, error))
+        .map_err(|error| failed(self.destination, error))
     }
 
     fn zeros(&mut self, count: u64) -> Result<()> {
@@ -75,7 +104,15 @@ impl Tell<'_> {
             Encoder::Plain(out) => Ok(out),
         };
         file.and_then(|mut file| file.flush())
-            .map_err(|error| Error::io("write", self.destination, error))
+            .map_err(|error| failed(self.destination, error))
+    }
+}
+
+/// Our own refusal where one was carried, else the operating system's.
+fn failed(destination: &Path, error: io::Error) -> Error {
+    match error.downcast::<Error>() {
+        Ok(ours) => ours,
+        Err(error) => Error::io("write", destination, error),
     }
 }
 

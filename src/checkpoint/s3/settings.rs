@@ -68,6 +68,14 @@ impl S3Settings {
     /// # Errors
     /// [`ErrorKind::Usage`]: what is wrong, a parameter that is not known by its name.
     pub fn from_url(url: &str) -> Result<Self> {
+        Self::new("").with_url(url)
+    }
+
+    /// The same, but what the URL does not say stays as it is here.
+    ///
+    /// # Errors
+    /// As [`S3Settings::from_url`].
+    pub fn with_url(mut self, url: &str) -> Result<Self> {
         let Some(rest) = url.strip_prefix("s3://") else {
             return fail(ErrorKind::Usage, "A bucket's URL begins with s3://");
         };
@@ -82,15 +90,15 @@ impl S3Settings {
                     .hint("name a profile with ?profile=NAME, or set AWS_PROFILE"),
             );
         }
-        let mut settings = Self::new(decoded(bucket)?);
+        self.bucket = decoded(bucket)?;
         if let Some(prefix) = prefix {
-            settings.prefix = decoded(prefix)?;
+            self.prefix = decoded(prefix)?;
         }
         for item in query.split('&').filter(|item| !item.is_empty()) {
             let (name, value) = item.split_once('=').unwrap_or((item, ""));
-            settings.set(&decoded(name)?, decoded(value)?)?;
+            self.set(&decoded(name)?, decoded(value)?)?;
         }
-        settings.checked()
+        self.checked()
     }
 
     fn set(&mut self, name: &str, value: String) -> Result<()> {

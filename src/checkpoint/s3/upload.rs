@@ -11,7 +11,6 @@ use http::header::ETAG;
 use sha2::{Digest as _, Sha256};
 
 use super::bucket::{Bucket, Failure, Request};
-use super::cancellable;
 use super::payload::{Part, Payload};
 use super::xml::{Document, LONGEST};
 use crate::checkpoint::pump::{STALLED, unless_stalled_for};
@@ -69,7 +68,7 @@ impl Source {
             });
         }
         if size == 0 {
-            return fail(ErrorKind::Store, "Checkpoint object is empty");
+            return fail(ErrorKind::BadReference, "Checkpoint object is empty");
         }
         let reference = CheckpointRef::new(hex(&whole.finalize()), size)?;
         Ok(Self { reference, parts })
@@ -89,10 +88,12 @@ pub(super) async fn upload(
     if let [whole] = &source.parts[..] {
         let request = labelled(Request::new(Method::PUT, key, WRITE), &source.reference);
         let request = request.payload(Payload::Part(whole.clone()));
-        return cancellable(watch, async { answered(bucket, &request).await.map(drop) }).await;
+        return watch
+            .unless_cancelled(async { answered(bucket, &request).await.map(drop) })
+            .await;
     }
     let upload = Upload::begin(bucket, key, &source.reference).await?;
-    match cancellable(watch, upload.parts(&source.parts)).await {
+    match watch.unless_cancelled(upload.parts(&source.parts)).await {
         Ok(()) => {
             upload.settled();
             Ok(())
