@@ -82,6 +82,9 @@ pub(super) fn typed(state: &mut State, out: &mut Vec<Effect>, text: &str) {
     if state.runs.text == text {
         return;
     }
+    if text.trim().is_empty() {
+        live::follow_found(state);
+    }
     state.runs.set_text(text);
     if state.runs.has_text() {
         search(state, out);
@@ -110,6 +113,7 @@ pub(super) fn since(state: &mut State, out: &mut Vec<Effect>, text: &str) -> Res
 /// The list again from its top, after a filter of the database or the order changed.
 pub(super) fn another_list(state: &mut State, out: &mut Vec<Effect>) {
     state.runs.anew = true;
+    live::follow_found(state);
     state.runs.search.found.clear();
     state.runs.next = None;
     state.runs.stale = true;
@@ -119,13 +123,14 @@ pub(super) fn another_list(state: &mut State, out: &mut Vec<Effect>) {
 
 /// Takes a page in.
 pub(super) fn take(state: &mut State, how: PageUse, page: Result<RunPage, Failure>) {
-    let runs = &mut state.runs;
-    runs.stale = true;
-    let first = how == PageUse::Replace && !runs.loaded;
+    state.runs.stale = true;
+    let first = how == PageUse::Replace && !state.runs.loaded;
     let page = match page {
         Ok(page) => page,
         Err(failure) => return failed(state, how, failure),
     };
+    live::page(state, how, &page.runs);
+    let runs = &mut state.runs;
     match how {
         PageUse::Replace => runs.replace(page),
         PageUse::Append => runs.append(page),
