@@ -190,7 +190,7 @@ pub(super) fn act(state: &mut State, out: &mut Vec<Effect>, id: Id) {
             live::forget(state);
             live::ask(state, out);
             runs::reload(state, out, PageUse::Replace);
-            state.say(Tone::Plain, "reading the list again");
+            state.say(Tone::Plain, run_pages::READING);
         }
         Id::OpenAs => {
             let now = state.opening_as.clone().unwrap_or_default();

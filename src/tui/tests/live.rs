@@ -584,6 +584,37 @@ fn counts_that_may_be_off_are_read_again_but_not_often() {
 }
 
 #[test]
+fn why_it_is_lost_has_room_in_a_narrow_line() {
+    let mut app = live(60, 16);
+    app.state.labels.database = "postgresql://afterrun@db.example.org:5432/production".into();
+    let message = format!(
+        "Cannot open {}: 10.0.0.7:5432 refuses it",
+        app.state.labels.database
+    );
+    app.send(Message::Look);
+    let why = Failure::new(ErrorKind::Database, &message);
+    app.answer(Slot::Look, Answer::Look(Err(why)));
+    let screen = app.screen();
+    assert!(
+        screen.contains("not seen: 10.0.0.7:5432 refuses it"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn reading_again_is_said_until_it_was_read() {
+    let mut app = live(120, 35);
+    app.keys("R");
+    assert!(app.screen().contains("reading the list again"));
+    page_of(&mut app, runs());
+    assert!(
+        !app.screen().contains("reading the list again"),
+        "{}",
+        app.screen()
+    );
+}
+
+#[test]
 fn an_agent_goes_with_its_last_run() {
     let mut app = live(120, 35);
     let rows = runs().into_iter().filter(|run| run.run_id != "run-look");

@@ -9,6 +9,9 @@ use crate::tui::message::{Effect, PageUse, Request, Slot};
 use crate::tui::state::{Failure, Searched, Since, State};
 use crate::tui::theme::Tone;
 
+/// What is said while the list is read again because somebody asked for it.
+pub(super) const READING: &str = "reading the list again";
+
 /// Reads the list, from its start or on from its end; from its start with what is searched for.
 pub(super) fn reload(state: &mut State, out: &mut Vec<Effect>, how: PageUse) {
     state.runs.more_failure = None;
@@ -144,6 +147,9 @@ pub(super) fn take(state: &mut State, how: PageUse, page: Result<RunPage, Failur
     }
     runs.failure = None;
     runs.loaded = true;
+    if state.note.as_ref().is_some_and(|note| note.text == READING) {
+        state.note = None;
+    }
     // A run that was opened before the list was there has its row under the cursor too.
     if let Some(run_id) = state.current.as_ref().filter(|_| first) {
         runs.reveal(run_id);

@@ -84,15 +84,23 @@ fn lost(state: &mut State, out: &mut Vec<Effect>, why: &Failure) {
     let why = why.clone();
     if !same {
         let refresh = state.keymap.how(Id::Refresh);
-        let text = format!(
-            "! database not seen: {} ({refresh} tries again)",
-            why.message
-        );
+        let reason = reason(state, &why);
+        let text = format!("! database not seen: {reason} ({refresh} tries again)");
         say(state, Tone::Warn, text);
     }
     state.live.lost = Some(Lost { why, tries, look });
     if !state.awaited.contains_key(&Slot::Look) {
         plan(state, out, Duration::ZERO);
+    }
+}
+
+/// Why the database is not seen, without its name: that is in the header, and a narrow line has room
+/// for one of them.
+fn reason(state: &State, why: &Failure) -> String {
+    let name = format!("{}: ", state.labels.database);
+    match why.message.split_once(&name) {
+        Some((_, reason)) if !reason.trim().is_empty() => reason.to_owned(),
+        _ => why.message.clone(),
     }
 }
 
