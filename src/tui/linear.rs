@@ -77,14 +77,20 @@ const TYPED: &str = "▏";
 pub fn in_words(mut line: Toned) -> Toned {
     once(&mut line);
     let all: String = line.iter().map(|(_, text)| text.as_str()).collect();
+    let mut ends_in_word = false;
     for (tone, text) in &mut line {
         // What would stand at the right edge follows at once: words take the room of signs.
         if *tone == Tone::Plain && text.len() > 2 && text.trim().is_empty() {
             *text = "  ".into();
         }
-        if let Some(said) = said(*tone, text, &all) {
-            *text = said;
-        }
+        let Some(said) = said(*tone, text, &all) else {
+            ends_in_word = false;
+            continue;
+        };
+        // Signs may stand side by side, their words may not.
+        let gap = ends_in_word && said.starts_with(char::is_alphabetic);
+        *text = if gap { format!(" {said}") } else { said };
+        ends_in_word = text.ends_with(char::is_alphabetic);
     }
     line
 }

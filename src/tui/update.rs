@@ -98,7 +98,7 @@ pub(super) fn job_began(state: &mut State, number: u64, what: String) {
 }
 
 fn start(state: &mut State, out: &mut Vec<Effect>) {
-    request(state, out, Request::Agents);
+    live::ask(state, out);
     runs::reload(state, out, PageUse::Replace);
     live::start(state, out);
     if let Some(run_id) = state.open_first.take() {
@@ -188,9 +188,9 @@ pub(super) fn act(state: &mut State, out: &mut Vec<Effect>, id: Id) {
         }
         Id::Refresh => {
             live::forget(state);
-            request(state, out, Request::Agents);
+            live::ask(state, out);
             runs::reload(state, out, PageUse::Replace);
-            state.say(Tone::Plain, "reading the list again");
+            state.say(Tone::Plain, run_pages::READING);
         }
         Id::OpenAs => {
             let now = state.opening_as.clone().unwrap_or_default();

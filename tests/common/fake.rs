@@ -1,7 +1,7 @@
 //! A database and a store in memory, with the demo world in them, that fail and hold back when a
 //! test says so.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -75,7 +75,7 @@ impl FakeDatabase {
 #[async_trait::async_trait]
 impl RunsDatabase for FakeDatabase {
     async fn agents(&self) -> Result<Vec<AgentSummary>> {
-        self.answer(|_| self.agents.clone())
+        self.answer(|all| counted(&all.runs, &self.agents))
     }
 
     async fn page(
@@ -164,6 +164,33 @@ impl RunsDatabase for FakeDatabase {
     fn describe(&self) -> String {
         "rows in memory".into()
     }
+}
+
+/// Agents as the rows are by now, called as they were.
+fn counted(runs: &[RunRow], named: &[AgentSummary]) -> Vec<AgentSummary> {
+    let mut agents: Vec<AgentSummary> = Vec::new();
+    let mut sessions: HashSet<(Option<&str>, &str)> = HashSet::new();
+    for run in runs {
+        let is = |agent: &AgentSummary| agent.agent_id == run.agent_id;
+        let at = agents.iter().position(is).unwrap_or_else(|| {
+            agents.push(AgentSummary {
+                agent_id: run.agent_id.clone(),
+                name: named
+                    .iter()
+                    .find(|one| is(one))
+                    .and_then(|one| one.name.clone()),
+                sessions: 0,
+                runs: BTreeMap::new(),
+                last_run_at: None,
+            });
+            agents.len() - 1
+        });
+        let agent = &mut agents[at];
+        *agent.runs.entry(run.effective_status()).or_default() += 1;
+        agent.sessions += u64::from(sessions.insert((run.agent_id.as_deref(), &run.session_id)));
+        agent.last_run_at = agent.last_run_at.max(run.created_at);
+    }
+    agents
 }
 
 /// Objects in memory.

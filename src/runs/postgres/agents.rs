@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use super::value::column;
@@ -88,51 +89,83 @@ impl PostgresRuns {
 }
 
 impl Read {
-    /// The runs of each agent, counted in one pass over the columns; `run_data` is asked only where
-    /// the status column says nothing.
+    /// The runs of each agent, counted by three statements that each group few values: in one, the
+    /// sessions make so many groups that the database sorts every row on disk.
     async fn counts(&self) -> Result<BTreeMap<Option<String>, AgentSummary>> {
+        // Bare columns: of these the database knows how few values there are.
         let sql = format!(
-            "WITH g AS MATERIALIZED (SELECT r.agent_id, r.session_id, NULLIF(r.status, '') AS status, \
-               CASE WHEN NULLIF(r.status, '') IS NULL THEN CASE \
-                 WHEN jsonb_typeof(r.run_data::jsonb) <> 'object' \
-                   OR jsonb_typeof(r.run_data::jsonb->'status') <> 'string' THEN '' \
-                 ELSE left(r.run_data::jsonb->>'status', 1000) END END AS said, \
-               count(*) AS n, max(r.created_at) AS last FROM {} AS r GROUP BY 1, 2, 3, 4) \
-             SELECT g.agent_id::text, g.status::text, g.said, sum(g.n)::bigint, max(g.last)::bigint, \
-               NULL::bigint FROM g GROUP BY 1, 2, 3 \
-             UNION ALL SELECT g.agent_id::text, NULL, NULL, 0, NULL, \
-               count(DISTINCT g.session_id) FROM g GROUP BY 1",
+            "SELECT r.agent_id::text, r.status::text, count(*), max(r.created_at)::bigint \
+             FROM {} AS r GROUP BY r.agent_id, r.status",
             self.named.runs
         );
         let mut agents: BTreeMap<Option<String>, AgentSummary> = BTreeMap::new();
-        let mut apart = false;
+        let mut unsaid = false;
         for row in self.transaction.rows(&sql, &[]).await? {
             let agent = summary(&mut agents, column(&row, 0)?);
-            if let Some(sessions) = column::<Option<i64>>(&row, 5)? {
-                agent.sessions = u64::try_from(sessions).unwrap_or(0);
-                continue;
-            }
-            agent.last_run_at = agent.last_run_at.max(column(&row, 4)?);
-            let count = u64::try_from(column::<i64>(&row, 3)?).unwrap_or(0);
+            agent.last_run_at = agent.last_run_at.max(column(&row, 3)?);
             let status: Option<String> = column(&row, 1)?;
-            let said: Option<String> = column(&row, 2)?;
-            match status.or(said).filter(|status| !status.is_empty()) {
-                Some(status) => add(agent, &status.to_uppercase(), count),
-                None => {
-                    apart = true;
-                    add(agent, "", count);
-                }
+            match status.filter(|status| !status.is_empty()) {
+                Some(status) => add(agent, &status.to_uppercase(), count(&row, 2)?),
+                None => unsaid = true,
             }
         }
+        if unsaid {
+            self.count_unsaid(&mut agents).await?;
+        }
+        self.count_sessions(&mut agents).await?;
+        Ok(agents)
+    }
+
+    /// Counts the runs whose status column says nothing, which `run_data` is asked for: of these
+    /// alone, by the column's index.
+    async fn count_unsaid(
+        &self,
+        agents: &mut BTreeMap<Option<String>, AgentSummary>,
+    ) -> Result<()> {
+        let sql = format!(
+            "SELECT r.agent_id::text, CASE WHEN jsonb_typeof(r.run_data::jsonb) <> 'object' \
+                 OR jsonb_typeof(r.run_data::jsonb->'status') <> 'string' THEN '' \
+               ELSE left(r.run_data::jsonb->>'status', 1000) END, count(*) \
+             FROM {} AS r WHERE r.status IS NULL OR r.status = '' GROUP BY 1, 2",
+            self.named.runs
+        );
+        let mut apart = false;
+        for row in self.transaction.rows(&sql, &[]).await? {
+            let agent = summary(agents, column(&row, 0)?);
+            let said: Option<String> = column(&row, 1)?;
+            let said = said.unwrap_or_default().to_uppercase();
+            apart |= said.is_empty();
+            add(agent, &said, count(&row, 2)?);
+        }
         if apart {
-            self.look_closer(&mut agents).await?;
+            self.look_closer(agents).await?;
         }
         for agent in agents.values_mut() {
             if let Some(count) = agent.runs.remove("") {
                 add(agent, "unknown", count);
             }
         }
-        Ok(agents)
+        Ok(())
+    }
+
+    /// Counts the sessions of each agent.
+    async fn count_sessions(
+        &self,
+        agents: &mut BTreeMap<Option<String>, AgentSummary>,
+    ) -> Result<()> {
+        // By hash: `count(DISTINCT …)` sorts.
+        let sql = format!(
+            "SELECT s.agent_id::text, count(*) FROM (SELECT r.agent_id, r.session_id FROM {} AS r \
+               GROUP BY r.agent_id, r.session_id) AS s GROUP BY s.agent_id",
+            self.named.runs
+        );
+        for row in self.transaction.rows(&sql, &[]).await? {
+            // One that came in between the two statements is counted the next time.
+            if let Some(agent) = agents.get_mut(&column::<Option<String>>(&row, 0)?) {
+                agent.sessions = count(&row, 1)?;
+            }
+        }
+        Ok(())
     }
 
     /// Finds the statuses that only a row's odd data can tell: of a text that holds JSON, or no text.
@@ -215,6 +248,10 @@ fn summary(
             runs: BTreeMap::new(),
             last_run_at: None,
         })
+}
+
+fn count(row: &Row, at: usize) -> Result<u64> {
+    Ok(u64::try_from(column::<i64>(row, at)?).unwrap_or(0))
 }
 
 fn add(agent: &mut AgentSummary, status: &str, count: u64) {

@@ -1,5 +1,7 @@
 //! Agents, sessions and runs. Status is a sign and a word, so that no colour is needed to read it.
 
+use std::collections::HashSet;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -175,6 +177,7 @@ pub fn draw(state: &State, theme: Theme, body: Rect, buffer: &mut Buffer) {
         .skip(runs.top)
         .take(body.height.into());
     let mut marker = Marker::of(&runs.text);
+    let folds_new = FoldsNew::of(state);
     let mut cursor = None;
     let mut rows = Vec::with_capacity(body.height.into());
     for (at, (index, row)) in window.enumerate() {
@@ -184,7 +187,7 @@ pub fn draw(state: &State, theme: Theme, body: Rect, buffer: &mut Buffer) {
         let width = usize::from(body.width).saturating_sub(row.depth * 2);
         rows.push(TreeRow {
             depth: row.depth,
-            line: theme.row(line(state, row, width, &mut marker), width),
+            line: theme.row(line(state, row, width, &mut marker, &folds_new), width),
         });
     }
     tree::draw(
@@ -240,10 +243,36 @@ fn empty(state: &State) -> Vec<(Tone, String)> {
     ]
 }
 
-fn line(state: &State, row: &Row, width: usize, marker: &mut Marker) -> Toned {
+/// Agents and sessions that runs came into: folded, their rows show it.
+#[derive(Default)]
+struct FoldsNew<'a> {
+    agents: HashSet<Option<&'a str>>,
+    sessions: HashSet<(Option<&'a str>, &'a str)>,
+}
+
+impl<'a> FoldsNew<'a> {
+    fn of(state: &'a State) -> Self {
+        let mut this = Self::default();
+        for fresh in state.live.fresh.values() {
+            let agent = fresh.agent.as_deref();
+            this.agents.insert(agent);
+            this.sessions.insert((agent, &fresh.session));
+        }
+        this
+    }
+}
+
+fn line(state: &State, row: &Row, width: usize, marker: &mut Marker, new: &FoldsNew<'_>) -> Toned {
     match &row.item {
-        Item::Agent(agent, folded) => agent_line(state, agent.as_deref(), *folded, width, marker),
-        Item::Session(_, session, folded) => session_line(state, session, *folded, width, marker),
+        Item::Agent(agent, folded) => {
+            let agent = agent.as_deref();
+            let new = *folded && new.agents.contains(&agent);
+            agent_line(state, agent, (*folded, new), width, marker)
+        }
+        Item::Session(agent, session, folded) => {
+            let new = *folded && new.sessions.contains(&(agent.as_deref(), session.as_str()));
+            session_line(state, session, (*folded, new), width, marker)
+        }
         Item::Run(index) => match state.runs.at(*index) {
             Some(run) => run_row::line(state, run, width, marker),
             None => Toned::new(),
@@ -289,23 +318,28 @@ fn sign(folded: bool) -> &'static str {
     if folded { "▸ " } else { "▾ " }
 }
 
-/// `left` in what `right` leaves of the width, `right` at the edge.
-fn spread(left: Toned, right: (Tone, String), width: usize) -> Toned {
-    let taken = fit::columns(&right.1) + 1;
+/// `left` in what `count` leaves of the width, `count` at the edge, marked where a run is new.
+fn spread(left: Toned, count: String, new: bool, width: usize) -> Toned {
+    let mark = if new { 2 } else { 0 };
+    let taken = fit::columns(&count) + mark + 1;
     if taken + 12 > width {
         return toned_clip(left, width);
     }
     let mut line = toned_clip(left, width - taken);
     let gap = width - taken - toned_width(&line) + 1;
     line.push((Tone::Plain, " ".repeat(gap)));
-    line.push(right);
+    if new {
+        line.push((Tone::Accent, "◆".into()));
+        line.push((Tone::Plain, " ".into()));
+    }
+    line.push((Tone::Dim, count));
     line
 }
 
 fn agent_line(
     state: &State,
     agent: Option<&str>,
-    folded: bool,
+    (folded, new): (bool, bool),
     width: usize,
     marker: &mut Marker,
 ) -> Toned {
@@ -325,7 +359,7 @@ fn agent_line(
     match summary {
         Some(summary) => {
             let runs = fit::count(summary.runs.values().sum(), "run");
-            spread(line, (Tone::Dim, runs), width)
+            spread(line, runs, new, width)
         }
         None => line,
     }
@@ -334,7 +368,7 @@ fn agent_line(
 fn session_line(
     state: &State,
     session: &str,
-    folded: bool,
+    (folded, new): (bool, bool),
     width: usize,
     marker: &mut Marker,
 ) -> Toned {
@@ -344,7 +378,7 @@ fn session_line(
     let columns = fit::columns(&title).min(width.saturating_sub(2));
     marker.mark(&mut line, Tone::Plain, words, &title, columns);
     match state.runs.sessions.get(session) {
-        Some(info) => spread(line, (Tone::Dim, fit::count(info.runs, "turn")), width),
+        Some(info) => spread(line, fit::count(info.runs, "turn"), new, width),
         None => line,
     }
 }

@@ -4,8 +4,9 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
+use super::tally::Tally;
 use super::{Failure, State, View};
-use crate::runs::{AgentSummary, Binding, Cursor, RunRow};
+use crate::runs::{Binding, Cursor, RunRow};
 use crate::tui::fit;
 
 /// Between two looks, where nobody says otherwise.
@@ -38,6 +39,17 @@ pub struct Lost {
     pub look: u64,
 }
 
+/// A run that came in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fresh {
+    /// When it came, in milliseconds since the epoch.
+    pub came: i64,
+    /// Its agent.
+    pub agent: Option<String>,
+    /// Its session.
+    pub session: String,
+}
+
 /// What is known of the database's changes.
 #[derive(Debug, Default)]
 pub struct Live {
@@ -53,8 +65,8 @@ pub struct Live {
     pub read: HashSet<String>,
     /// When the newest run that was seen was made, in epoch seconds.
     pub newest: Option<i64>,
-    /// When the newest run that the agents' counts hold was made.
-    pub counted: Option<i64>,
+    /// How far the agents' counts can be relied on.
+    pub tally: Tally,
     /// Where reading goes on, when more came in than was read at once.
     pub on: Option<Cursor>,
     /// When the database answered last, in milliseconds since the epoch.
@@ -63,8 +75,8 @@ pub struct Live {
     pub lost: Option<Lost>,
     /// Whether a look takes longer than anybody would wait.
     pub slow: bool,
-    /// Runs that came in and were not looked at, and when they came.
-    pub fresh: HashMap<String, i64>,
+    /// Runs that came in and were not looked at.
+    pub fresh: HashMap<String, Fresh>,
     /// Runs that have not finished and are not listed: another filter may come to list them.
     pub followed: HashMap<String, RunRow>,
     /// Runs that came in, listed or not, and when they were made: each counts once.
@@ -107,13 +119,6 @@ impl Live {
         self.newest = self.newest.max(made.filter(|made| *made <= now));
     }
 
-    /// Notes agents that were counted.
-    pub fn counted(&mut self, agents: &[AgentSummary], now: i64) {
-        let made = agents.iter().filter_map(|agent| agent.last_run_at);
-        self.counted = made.filter(|made| *made <= now).max();
-        self.saw(self.counted, now);
-    }
-
     /// Notes a run that came in; whether it is the first time.
     pub fn meet(&mut self, run: &RunRow) -> bool {
         if self.met.len() >= MET {
@@ -125,9 +130,14 @@ impl Live {
     }
 
     /// Marks a run that came in.
-    pub fn came_in(&mut self, run_id: &str, now_ms: i64) {
+    pub fn came_in(&mut self, run: &RunRow, now_ms: i64) {
         if self.fresh.len() < FRESH {
-            self.fresh.insert(run_id.to_owned(), now_ms);
+            let fresh = Fresh {
+                came: now_ms,
+                agent: run.agent_id.clone(),
+                session: run.session_id.clone(),
+            };
+            self.fresh.insert(run.run_id.clone(), fresh);
         }
     }
 
@@ -142,7 +152,7 @@ impl Live {
 
     /// Takes marks away whose time is over.
     pub fn expire(&mut self, now_ms: i64) {
-        self.fresh.retain(|_, came| now_ms - *came < FRESH_MS);
+        self.fresh.retain(|_, fresh| now_ms - fresh.came < FRESH_MS);
     }
 
     /// Whether what was said of the database stood long enough.

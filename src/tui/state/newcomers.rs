@@ -148,31 +148,46 @@ impl RunsPane {
         agent.sessions += u64::from(first.is_some_and(|session| session.runs == 1));
     }
 
-    /// Counts a run anew that is other than it was, or that is gone.
-    pub fn count_change(&mut self, before: &RunRow, now: Option<&RunRow>) {
-        let same = now.is_some_and(|now| {
-            now.agent_id == before.agent_id && counted_status(now) == counted_status(before)
-        });
-        if same {
-            return;
-        }
-        let mut count = |run: &RunRow, more: bool| {
-            let mut agents = self.agents.iter_mut().flatten();
-            let Some(agent) = agents.find(|one| one.agent_id == run.agent_id) else {
-                return;
-            };
-            let count = agent.runs.entry(counted_status(run)).or_default();
-            *count = match more {
-                true => *count + 1,
-                false => count.saturating_sub(1),
-            };
-            agent.runs.retain(|_, count| *count > 0);
-        };
-        count(before, false);
-        if let Some(now) = now {
-            count(now, true);
-        }
+    /// What of `rows` is counted otherwise than as it is listed.
+    #[must_use]
+    pub fn differing(&self, rows: &[RunRow]) -> Vec<Change> {
+        let now: HashMap<&str, &RunRow> =
+            rows.iter().map(|run| (run.run_id.as_str(), run)).collect();
+        let all = self.runs.iter().chain(&self.search.found);
+        all.filter_map(|before| {
+            let now = now.get(before.run_id.as_str())?;
+            (!counts_alike(before, now)).then(|| Change {
+                before: before.clone(),
+                now: (*now).clone(),
+            })
+        })
+        .collect()
     }
+
+    /// Counts a run anew that is other than it was, or that is gone. An agent without runs is none.
+    pub fn count_change(&mut self, before: &RunRow, now: Option<&RunRow>) {
+        let Some(agents) = &mut self.agents else {
+            return;
+        };
+        let mut of = |run: &RunRow, change: fn(u64) -> u64| {
+            if let Some(agent) = agents.iter_mut().find(|one| one.agent_id == run.agent_id) {
+                let count = agent.runs.entry(counted_status(run)).or_default();
+                *count = change(*count);
+                agent.runs.retain(|_, count| *count > 0);
+            }
+        };
+        if let Some(now) = now {
+            of(now, |count| count + 1);
+        }
+        of(before, |count| count.saturating_sub(1));
+        agents.retain(|agent| !agent.runs.is_empty());
+    }
+}
+
+/// Whether two readings of a run are counted in the same place.
+#[must_use]
+pub fn counts_alike(before: &RunRow, now: &RunRow) -> bool {
+    now.agent_id == before.agent_id && counted_status(now) == counted_status(before)
 }
 
 fn counted_status(run: &RunRow) -> String {

@@ -3,9 +3,10 @@
 use ratatui::Terminal;
 use ratatui::backend::{Backend as _, TestBackend};
 
-use super::world::App;
+use super::world::{App, NOW, runs};
 use crate::progress::{Progress, Stage};
-use crate::tui::message::{Answer, Slot};
+use crate::tui::message::{Answer, Look, Message, Slot};
+use crate::tui::state::{EVERY, Failure};
 use crate::tui::theme::{Depth, Theme, Tone, Toned};
 use crate::tui::{linear, view};
 
@@ -65,6 +66,40 @@ fn panes_one_at_a_time() {
     snapshot("linear_diff", &app);
     app.keys("i");
     snapshot("linear_info", &app);
+}
+
+#[test]
+fn a_list_that_keeps_up() {
+    let mut app = listed();
+    app.state.live.every = Some(EVERY);
+    app.state.live.seen = Some(app.state.now_ms);
+    let mut new = runs()[1].clone();
+    new.run_id = "new".into();
+    new.run_index = Some(4);
+    new.created_at = Some(NOW + 1);
+    app.state.now_ms += 30_000;
+    app.send(Message::Look);
+    let mut look = Look {
+        version: Some(2),
+        written: true,
+        ..Look::default()
+    };
+    look.new.runs = vec![new];
+    app.answer(Slot::Look, Answer::Look(Ok(Box::new(look))));
+    snapshot("linear_live", &app);
+    // Folded, its session says it.
+    app.keys("h h");
+    let (screen, cursor) = heard(&app);
+    assert!(cursor.starts_with("folded Fix refunds"), "{cursor}");
+    assert!(cursor.contains("new"), "{screen}");
+    // That time passes is not told; that the database is lost is.
+    let why = Failure::new(crate::ErrorKind::Database, "the server went away");
+    app.send(Message::Look);
+    app.answer(Slot::Look, Answer::Look(Err(why)));
+    let lost = heard(&app).0;
+    app.state.now_ms += 5_000;
+    assert_eq!(heard(&app).0, lost);
+    assert!(lost.contains("database not seen"), "{lost}");
 }
 
 #[test]

@@ -49,7 +49,6 @@ pub(super) fn answer(state: &mut State, out: &mut Vec<Effect>, number: u64, answ
     match answer {
         Answer::Progress(_) => {}
         Answer::Agents(Ok(agents)) => {
-            state.live.met.clear();
             state.runs.agents = Some(agents);
             state.runs.stale = true;
         }

@@ -9,6 +9,9 @@ use crate::tui::message::{Effect, PageUse, Request, Slot};
 use crate::tui::state::{Failure, Searched, Since, State};
 use crate::tui::theme::Tone;
 
+/// What is said while the list is read again because somebody asked for it.
+pub(super) const READING: &str = "reading the list again";
+
 /// Reads the list, from its start or on from its end; from its start with what is searched for.
 pub(super) fn reload(state: &mut State, out: &mut Vec<Effect>, how: PageUse) {
     state.runs.more_failure = None;
@@ -82,6 +85,9 @@ pub(super) fn typed(state: &mut State, out: &mut Vec<Effect>, text: &str) {
     if state.runs.text == text {
         return;
     }
+    if text.trim().is_empty() {
+        live::follow_found(state);
+    }
     state.runs.set_text(text);
     if state.runs.has_text() {
         search(state, out);
@@ -110,6 +116,7 @@ pub(super) fn since(state: &mut State, out: &mut Vec<Effect>, text: &str) -> Res
 /// The list again from its top, after a filter of the database or the order changed.
 pub(super) fn another_list(state: &mut State, out: &mut Vec<Effect>) {
     state.runs.anew = true;
+    live::follow_found(state);
     state.runs.search.found.clear();
     state.runs.next = None;
     state.runs.stale = true;
@@ -119,13 +126,14 @@ pub(super) fn another_list(state: &mut State, out: &mut Vec<Effect>) {
 
 /// Takes a page in.
 pub(super) fn take(state: &mut State, how: PageUse, page: Result<RunPage, Failure>) {
-    let runs = &mut state.runs;
-    runs.stale = true;
-    let first = how == PageUse::Replace && !runs.loaded;
+    state.runs.stale = true;
+    let first = how == PageUse::Replace && !state.runs.loaded;
     let page = match page {
         Ok(page) => page,
         Err(failure) => return failed(state, how, failure),
     };
+    live::page(state, how, &page.runs);
+    let runs = &mut state.runs;
     match how {
         PageUse::Replace => runs.replace(page),
         PageUse::Append => runs.append(page),
@@ -139,6 +147,9 @@ pub(super) fn take(state: &mut State, how: PageUse, page: Result<RunPage, Failur
     }
     runs.failure = None;
     runs.loaded = true;
+    if state.note.as_ref().is_some_and(|note| note.text == READING) {
+        state.note = None;
+    }
     // A run that was opened before the list was there has its row under the cursor too.
     if let Some(run_id) = state.current.as_ref().filter(|_| first) {
         runs.reveal(run_id);
