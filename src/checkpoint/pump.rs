@@ -73,17 +73,17 @@ pub(crate) async fn unless_stalled_for<T>(
 ) -> Result<T> {
     match tokio::time::timeout(limit, step).await {
         Ok(answer) => answer,
-        Err(_) => Err(stalled()),
+        Err(_) => Err(stalled(limit)),
     }
 }
 
 /// What a store is told apart by that sends nothing any more.
-pub(crate) fn stalled() -> Error {
+pub(crate) fn stalled(limit: Duration) -> Error {
     Error::new(
         ErrorKind::Timeout,
         format!(
             "The checkpoint store has sent nothing for {} s",
-            STALLED.as_secs()
+            limit.as_secs()
         ),
     )
     .hint("look at the network between here and the store, then try again")
