@@ -31,7 +31,10 @@ mod linux {
         ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
         RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
     };
-    use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule};
+    use seccompiler::{
+        BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+        SeccompRule,
+    };
 
     use crate::review::confinement::Held;
 
@@ -66,8 +69,19 @@ mod linux {
     /// Allows what reading, comparing and answering need. Every other call answers that it does not
     /// exist, so that the C library takes another one or fails, and a new one is denied by default.
     pub(super) fn restrict_calls() -> Option<()> {
-        let rules: BTreeMap<i64, Vec<SeccompRule>> =
+        let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
             ALLOWED.iter().map(|call| (*call, Vec::new())).collect();
+        rules.insert(libc::SYS_openat, vec![reading(2)?]);
+        #[cfg(target_arch = "x86_64")]
+        rules.insert(libc::SYS_open, vec![reading(1)?]);
+        let asked = [
+            libc::F_GETFD,
+            libc::F_SETFD,
+            libc::F_GETFL,
+            libc::F_DUPFD_CLOEXEC,
+        ];
+        let asked = asked.into_iter().map(|what| only(1, what as u64));
+        rules.insert(libc::SYS_fcntl, asked.collect::<Option<_>>()?);
         let filter = SeccompFilter::new(
             rules,
             SeccompAction::Errno(libc::ENOSYS as u32),
@@ -76,6 +90,27 @@ mod linux {
         );
         let program: BpfProgram = filter.ok()?.try_into().ok()?;
         seccompiler::apply_filter(&program).ok()
+    }
+
+    /// A file is opened for reading, and neither made nor cut.
+    fn reading(flags: u8) -> Option<SeccompRule> {
+        let writing = libc::O_WRONLY
+            | libc::O_RDWR
+            | libc::O_CREAT
+            | libc::O_TRUNC
+            | libc::O_APPEND
+            | (libc::O_TMPFILE & !libc::O_DIRECTORY);
+        let none_of = SeccompCmpOp::MaskedEq(writing as u64);
+        rule(flags, none_of, 0)
+    }
+
+    fn only(argument: u8, value: u64) -> Option<SeccompRule> {
+        rule(argument, SeccompCmpOp::Eq, value)
+    }
+
+    fn rule(argument: u8, how: SeccompCmpOp, value: u64) -> Option<SeccompRule> {
+        let is = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, how, value).ok()?;
+        SeccompRule::new(vec![is]).ok()
     }
 
     #[cfg(target_arch = "x86_64")]
