@@ -557,7 +557,8 @@ fn lost(state: &mut State, out: &mut Vec<Effect>, why: &Failure) {
         None => 1,
     };
     let why = why.clone();
-    if !same {
+    // Said again where a key has taken it away: the title tells since when, and not why.
+    if !same || state.note.is_none() {
         let refresh = state.keymap.how(Id::Refresh);
         let text = format!(
             "! database not seen: {} ({refresh} tries again)",
