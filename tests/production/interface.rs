@@ -125,8 +125,6 @@ pub fn refused(scene: &Scene) {
     });
     println!("{}", bottom(&terminal));
     usable(&mut terminal);
-    // A key takes it away; whoever comes by later is told why all the same.
-    terminal.wait("why again", |terminal| terminal.bottom_has("ai.agno_runs"));
     scene
         .cluster
         .sql(&name, "GRANT SELECT ON ai.agno_runs TO looks");

@@ -54,8 +54,7 @@ pub(super) fn due(state: &mut State, out: &mut Vec<Effect>) {
 /// What passes with time: marks, and what was said of the database.
 pub(super) fn pass(state: &mut State) {
     state.live.expire(state.now_ms);
-    // Why the database is not seen stands as long as it is not.
-    if state.live.lost.is_some() || !state.live.has_said(state.now_ms) {
+    if !state.live.has_said(state.now_ms) {
         return;
     }
     let said = state.live.said.as_ref().map(|(text, _)| text);
@@ -557,8 +556,7 @@ fn lost(state: &mut State, out: &mut Vec<Effect>, why: &Failure) {
         None => 1,
     };
     let why = why.clone();
-    // Said again where a key has taken it away: the title tells since when, and not why.
-    if !same || state.note.is_none() {
+    if !same {
         let refresh = state.keymap.how(Id::Refresh);
         let text = format!(
             "! database not seen: {} ({refresh} tries again)",
