@@ -4,6 +4,8 @@
 
 mod common;
 
+#[path = "production/copies.rs"]
+mod copies;
 #[path = "production/interface.rs"]
 mod interface;
 #[path = "production/killed.rs"]
@@ -40,6 +42,9 @@ const FAULTS: &[(&str, Part)] = &[
         "a download that ends",
         killed::while_downloading_from_a_bucket,
     ),
+    ("private copies count", copies::count),
+    ("captures count", copies::captured),
+    ("a cache that is configured", copies::cached),
     ("the interface on a slow line", interface::slow),
     ("the interface and what is refused", interface::refused),
 ];
@@ -229,7 +234,9 @@ fn lock(scene: &Scene) {
         kind: "timeout",
         says: "a lock that somebody else holds was not given up in time",
     };
-    fault.shows(&on, LIST);
+    let place = Place::new();
+    let ran = place.finish(on.command(&place, &["runs", "--json"]));
+    fault.is(&place, ran);
     drop(held);
     let place = Place::new();
     place.finish(on.command(&place, LIST)).ok();

@@ -55,8 +55,7 @@ pub(super) fn due(state: &mut State, out: &mut Vec<Effect>) {
 /// What passes with time: marks, and what was said of the database.
 pub(super) fn pass(state: &mut State) {
     state.live.expire(state.now_ms);
-    // Why the database is not seen stands as long as it is not.
-    if state.live.lost.is_some() || !state.live.has_said(state.now_ms) {
+    if !state.live.has_said(state.now_ms) {
         return;
     }
     let said = state.live.said.as_ref().map(|(text, _)| text);
