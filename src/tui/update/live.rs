@@ -131,8 +131,8 @@ fn wanted(state: &mut State) -> LookFor {
     }
 }
 
-/// The runs to read by their ids: on the screen, open, and not finished. Of the last, which may be
-/// many, others each time.
+/// The runs to read by their ids: on the screen, open, and those that have not finished or that are
+/// counted as new. Of the last two, which may be many, others each time.
 fn followed(state: &State) -> Vec<String> {
     let runs = &state.runs;
     let height = usize::from(state.areas().body(Pane::Runs).height).min(ON_SCREEN);
@@ -150,8 +150,10 @@ fn followed(state: &State) -> Vec<String> {
     let mut rest: Vec<&str> = all
         .chain(state.live.followed.values())
         .map(|run| run.run_id.as_str())
+        .chain(state.live.fresh.keys().map(String::as_str))
         .collect();
     rest.sort_unstable();
+    rest.dedup();
     if rest.len() > UNFINISHED {
         let turns = rest.len().div_ceil(UNFINISHED);
         let turn = usize::try_from(state.live.looks).unwrap_or(0) % turns;

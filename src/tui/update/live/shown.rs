@@ -91,6 +91,8 @@ pub(super) fn vanished(state: &mut State, run_id: &str, chosen: bool) {
     if !state.live.gone.insert(run_id.to_owned()) {
         return;
     }
+    // Whether its session went with it is not known.
+    state.live.tally.doubted = true;
     let shown = visible(run_id).into_owned();
     if state
         .opened

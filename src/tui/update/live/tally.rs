@@ -41,8 +41,6 @@ pub(super) fn count(state: &mut State, before: &RunRow, now: Option<&RunRow>) {
     }
     let tally = &mut state.live.tally;
     tally.meanwhile |= state.awaited.contains_key(&Slot::Agents);
-    // Whether a session went with its run is not known.
-    tally.doubted |= now.is_none();
     match tally.read.contains(&before.run_id) {
         true => state.runs.count_change(before, now),
         // The counts may be the newer ones.
