@@ -49,8 +49,11 @@ const FAULTS: &[(&str, Part)] = &[
     ("the interface and what is refused", interface::refused),
 ];
 
+/// A part's name, and the part.
+type Ending = (&'static str, fn(&mut Scene));
+
 /// These end the server, so that they come last.
-const ENDS: &[(&str, fn(&mut Scene))] = &[
+const ENDS: &[Ending] = &[
     ("killed while listing", killed::while_listing),
     ("killed while downloading", killed::while_downloading),
     ("the interface while it is killed", interface::killed),

@@ -76,7 +76,6 @@ pub fn slow(scene: &Scene) {
     proxy.set(Way::Stalled);
     terminal.wait_for("23 runs · seen ");
     usable(&mut terminal);
-    println!("{}", terminal.text().lines().nth(0).unwrap_or_default());
     proxy.set(Way::Open);
     terminal.wait_for("23 runs · live");
     usable(&mut terminal);

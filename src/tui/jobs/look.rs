@@ -18,6 +18,8 @@ const PAGES: usize = 5;
 const LATE: i64 = 3_600;
 /// Runs that are looked at for having come in late.
 const LATE_RUNS: u32 = 20;
+/// How long the store is asked about the open run's object.
+const STORE: Duration = Duration::from_secs(5);
 /// A database that does not answer in this time is lost.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -61,12 +63,12 @@ async fn seen(context: &Context, wanted: LookFor) -> Result<Look> {
         }
     }
     if let Some(object) = wanted.object {
-        let store = context.runs.checkpoint_store().await;
-        // A store that does not answer has lost nothing.
-        look.object_gone = match store {
-            Ok(store) => store.contains(&object).await.is_ok_and(|there| !there),
-            Err(_) => false,
+        let gone = async {
+            let store = context.runs.checkpoint_store().await?;
+            Ok::<_, Error>(!store.contains(&object).await?)
         };
+        // A store that does not answer, or not soon, has lost nothing.
+        look.object_gone = matches!(tokio::time::timeout(STORE, gone).await, Ok(Ok(true)));
     }
     look.took = begun.elapsed();
     Ok(look)
