@@ -72,12 +72,11 @@ pub(super) struct Standing {
 }
 
 impl Standing {
-    /// Looks, and puts the transaction's search path to PostgreSQL's own functions alone.
+    /// Looks, in PostgreSQL's own catalogue.
     pub(super) async fn of(transaction: &Transaction, tables: &Tables) -> Result<Self> {
         let bindings = tables.bindings();
         let names: Vec<&str> = vec![&tables.sessions, &tables.runs, &bindings, JOBS];
-        let sql = "SELECT pg_catalog.set_config('search_path', 'pg_catalog', true), \
-               pg_catalog.has_schema_privilege(n.oid, 'USAGE'), c.relname::pg_catalog.text, \
+        let sql = "SELECT pg_catalog.has_schema_privilege(n.oid, 'USAGE'), c.relname::pg_catalog.text, \
                ARRAY(SELECT a.attname::pg_catalog.text FROM pg_catalog.pg_attribute AS a \
                  WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped), \
                ARRAY(SELECT a.attname::pg_catalog.text FROM pg_catalog.pg_attribute AS a \
@@ -98,9 +97,9 @@ impl Standing {
         let mut found: HashMap<String, Relation> = HashMap::new();
         let mut may_use_schema = false;
         for row in &rows {
-            may_use_schema = column(row, 1)?;
-            if let Some(name) = column(row, 2)? {
-                let (columns, readable) = (column(row, 3)?, column(row, 4)?);
+            may_use_schema = column(row, 0)?;
+            if let Some(name) = column(row, 1)? {
+                let (columns, readable) = (column(row, 2)?, column(row, 3)?);
                 found.insert(name, Relation { columns, readable });
             }
         }
@@ -300,8 +299,8 @@ async fn alike(transaction: &Transaction) -> Result<Vec<Alike>> {
              WHEN t.columns @> '{{run_id,session_id,run_index,run_data,created_at}}' THEN 'runs' \
              WHEN t.columns @> '{{session_id,session_data,session_type,runs}}' THEN 'legacy' \
              ELSE 'sessions' END \
-         FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace \
-         CROSS JOIN LATERAL (SELECT array_agg(a.attname::text) AS columns FROM pg_attribute AS a \
+         FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace \
+         CROSS JOIN LATERAL (SELECT array_agg(a.attname::text) AS columns FROM pg_catalog.pg_attribute AS a \
            WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped) AS t \
          WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') \
            AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_t' \
@@ -323,7 +322,7 @@ async fn some_tables(transaction: &Transaction, tables: &Tables) -> Result<Strin
     };
     let relations = names(
         &format!(
-            "SELECT c.relname::text FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace \
+            "SELECT c.relname::text FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace \
              WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'f') ORDER BY 1 LIMIT {SEVERAL}"
         ),
         &[(&tables.schema, Type::TEXT)],
@@ -334,7 +333,7 @@ async fn some_tables(transaction: &Transaction, tables: &Tables) -> Result<Strin
     }
     let schemas = names(
         &format!(
-            "SELECT n.nspname::text FROM pg_namespace AS n WHERE n.nspname !~ '^pg_' \
+            "SELECT n.nspname::text FROM pg_catalog.pg_namespace AS n WHERE n.nspname !~ '^pg_' \
              AND n.nspname <> 'information_schema' AND n.nspname <> $1 ORDER BY 1 LIMIT {SEVERAL}"
         ),
         &[(&tables.schema, Type::TEXT)],
@@ -350,13 +349,13 @@ impl Read {
     /// Agno's table of checkpoints in the schema: the one it makes unless told otherwise, else one
     /// with its columns and its chunks beside it.
     pub(super) async fn checkpoints_table(&self, tables: &Tables) -> Result<Option<String>> {
-        let sql = "SELECT c.relname::text FROM pg_class AS c \
-             JOIN pg_namespace AS n ON n.oid = c.relnamespace \
-             JOIN pg_class AS p ON p.relnamespace = n.oid AND p.relname::text = c.relname || '_chunks' \
+        let sql = "SELECT c.relname::text FROM pg_catalog.pg_class AS c \
+             JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace \
+             JOIN pg_catalog.pg_class AS p ON p.relnamespace = n.oid AND p.relname::text = c.relname || '_chunks' \
              WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v') AND p.relkind IN ('r', 'p', 'v') \
-               AND (SELECT array_agg(a.attname::text) FROM pg_attribute AS a WHERE a.attrelid = c.oid \
+               AND (SELECT array_agg(a.attname::text) FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = c.oid \
                  AND a.attnum > 0) @> '{sha256,size,created_at}' \
-               AND (SELECT array_agg(a.attname::text) FROM pg_attribute AS a WHERE a.attrelid = p.oid \
+               AND (SELECT array_agg(a.attname::text) FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = p.oid \
                  AND a.attnum > 0) @> '{sha256,seq,data}' \
              ORDER BY c.relname = $2 DESC, c.relname LIMIT 1";
         let values = [
