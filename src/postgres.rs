@@ -35,7 +35,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustls::ClientConfig;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 pub use password::Password;
 pub use ping::Ping;
@@ -53,6 +53,8 @@ use transaction::Purpose;
 const CONNECTIONS: usize = 4;
 /// How long a transaction waits for one of them.
 const QUEUED: Duration = Duration::from_secs(60);
+/// How long transactions that were given up are waited for.
+const SETTLING: Duration = Duration::from_secs(6);
 
 /// A database that is connected to when it is first asked for something.
 pub struct Server {
@@ -61,6 +63,8 @@ pub struct Server {
     client: Mutex<Option<Arc<ClientConfig>>>,
     idle: Mutex<Vec<Session>>,
     permits: Arc<Semaphore>,
+    /// Transactions that were given up, and that the server has not heard of yet.
+    ending: watch::Sender<usize>,
 }
 
 impl Server {
@@ -89,6 +93,7 @@ impl Server {
             client: Mutex::default(),
             idle: Mutex::default(),
             permits: Arc::new(Semaphore::new(CONNECTIONS)),
+            ending: watch::Sender::new(0),
         }))
     }
 
@@ -146,6 +151,16 @@ impl Server {
                 ),
             )
             .hint("wait for what is under way, or cancel it")),
+        }
+    }
+
+    /// Waits until the server has heard of the transactions that were given up, for a few seconds at
+    /// most: where the process ends before, they go on there.
+    pub(crate) async fn settled(&self) {
+        let mut ending = self.ending.subscribe();
+        let settled = tokio::time::timeout(SETTLING, ending.wait_for(|count| *count == 0));
+        if settled.await.is_err() {
+            tracing::debug!("{}: a transaction is not given up in time", self.describe());
         }
     }
 
