@@ -118,11 +118,9 @@ impl Standing {
 
     /// Whether there is what every read needs.
     pub(super) fn is_enough(&self) -> bool {
-        // Without the sessions there are still the runs; sessions that may not be read are a mistake.
-        let hidden = |one: &Relation| one.missing(SESSIONS).is_empty() && !one.may_read(SESSIONS);
-        self.may_use_schema
-            && self.runs.as_ref().is_some_and(|runs| runs.may_read(RUNS))
-            && !self.sessions.as_ref().is_some_and(hidden)
+        let may_read =
+            |one: &Option<Relation>, columns| one.as_ref().is_some_and(|one| one.may_read(columns));
+        self.may_use_schema && may_read(&self.runs, RUNS) && may_read(&self.sessions, SESSIONS)
     }
 
     /// Whether sessions have names.
@@ -186,6 +184,18 @@ impl Standing {
                 missing.join(", ")
             ))
             .hint("another table is named with --schema and --runs-table"));
+        }
+        let without = self.sessions.as_ref().map(|one| one.missing(SESSIONS));
+        if found.may_read(RUNS) && without.as_ref().is_none_or(|missing| !missing.is_empty()) {
+            let what = match without {
+                None => format!("has no table {sessions}; expected Agno's beside {runs}"),
+                Some(missing) => format!(
+                    "has a table {sessions} without {}, which Agno's sessions have",
+                    missing.join(", ")
+                ),
+            };
+            let (others, hint) = beside(transaction, tables).await?;
+            return Ok(named(format!("{what}, found {others}")).hint(hint));
         }
         let hidden = match found.may_read(RUNS) {
             true => (&tables.sessions, sessions),
@@ -263,6 +273,35 @@ async fn elsewhere(transaction: &Transaction, tables: &Tables) -> Result<(String
     Ok((some_tables(transaction, tables).await?, hint.into()))
 }
 
+/// What there is in the schema of the runs in place of their sessions, and how to name it.
+async fn beside(transaction: &Transaction, tables: &Tables) -> Result<(String, String)> {
+    let mut alike = alike(transaction).await?;
+    alike.retain(|one| one.kind != "runs" && one.schema == tables.schema);
+    // The likeliest first: as a slip of what was asked for, else as what is called like the runs.
+    let near = crate::near::nearest(&tables.sessions, alike.iter().map(|one| one.name.as_str()))
+        .map(str::to_owned);
+    alike.sort_by_key(|one| {
+        let near = near.as_ref() == Some(&one.name);
+        (!near, std::cmp::Reverse(common(&one.name, &tables.runs)))
+    });
+    let Some(first) = alike.first() else {
+        let hint = "another table is named with --sessions-table, other tables with --schema and --runs-table";
+        return Ok((some_tables(transaction, tables).await?, hint.into()));
+    };
+    let shown: Vec<String> = alike.iter().take(SEVERAL).map(Alike::shown).collect();
+    let like = match alike.len() {
+        1 => "looks like it",
+        _ => "look like it",
+    };
+    Ok((
+        format!("{}, which {like}", shown.join(", ")),
+        format!(
+            "name it: --sessions-table {}",
+            visible(&argument(&first.name))
+        ),
+    ))
+}
+
 /// Letters that two names have in common at their beginning.
 fn common(one: &str, other: &str) -> usize {
     one.chars()
@@ -271,17 +310,21 @@ fn common(one: &str, other: &str) -> usize {
         .count()
 }
 
+/// `name` as a shell takes it.
+fn argument(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    match name.chars().all(plain) {
+        true => name.to_owned(),
+        false => format!("'{}'", name.replace('\'', "'\\''")),
+    }
+}
+
 /// The flags that differ from what was asked for.
 fn flags(tables: &Tables, runs: &Alike, sessions: Option<&Alike>) -> String {
     let mut flags = Vec::new();
     let mut flag = |flag: &str, name: &str, asked: &str| {
         if name != asked {
-            let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-            let name = match name.chars().all(plain) {
-                true => name.to_owned(),
-                false => format!("'{}'", name.replace('\'', "'\\''")),
-            };
-            flags.push(format!("{flag} {}", visible(&name)));
+            flags.push(format!("{flag} {}", visible(&argument(name))));
         }
     };
     flag("--schema", &runs.schema, &tables.schema);
