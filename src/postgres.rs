@@ -31,11 +31,12 @@ mod url;
 mod verifier;
 mod wire;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustls::ClientConfig;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 pub use password::Password;
 pub use ping::Ping;
@@ -53,14 +54,28 @@ use transaction::Purpose;
 const CONNECTIONS: usize = 4;
 /// How long a transaction waits for one of them.
 const QUEUED: Duration = Duration::from_secs(60);
+/// How long transactions that were given up are waited for.
+const SETTLING: Duration = Duration::from_secs(6);
+
+/// A password that came later than the database's name.
+#[derive(Clone)]
+struct Supplied {
+    password: Password,
+    /// It goes before what was found.
+    instead: bool,
+}
 
 /// A database that is connected to when it is first asked for something.
 pub struct Server {
     target: Arc<Target>,
-    supplied: Mutex<Option<Password>>,
+    supplied: Mutex<Option<Supplied>>,
+    /// A server has refused the password that it was told.
+    refused: AtomicBool,
     client: Mutex<Option<Arc<ClientConfig>>>,
     idle: Mutex<Vec<Session>>,
     permits: Arc<Semaphore>,
+    /// Transactions that were given up, and that the server has not heard of yet.
+    ending: watch::Sender<usize>,
 }
 
 impl Server {
@@ -86,9 +101,11 @@ impl Server {
         Ok(Arc::new(Self {
             target: Arc::new(Target::new(url, surroundings)?),
             supplied: Mutex::default(),
+            refused: AtomicBool::new(false),
             client: Mutex::default(),
             idle: Mutex::default(),
             permits: Arc::new(Semaphore::new(CONNECTIONS)),
+            ending: watch::Sender::new(0),
         }))
     }
 
@@ -107,9 +124,12 @@ impl Server {
         locked(&self.supplied).is_none() && self.target.passwords.contains(&None)
     }
 
-    /// Uses `password` from the next connection on, whatever was found before.
+    /// Uses `password` from the next connection on, for the hosts that none was found for: what was
+    /// found is theirs, and another host would be told a password that is not for it. Once a server
+    /// has refused what it was told, `password` goes before that, too.
     pub fn supply(&self, password: Password) {
-        *locked(&self.supplied) = Some(password);
+        let instead = self.refused.load(Ordering::Acquire);
+        *locked(&self.supplied) = Some(Supplied { password, instead });
     }
 
     /// A transaction that reads, and sees each statement's own moment.
@@ -149,6 +169,16 @@ impl Server {
         }
     }
 
+    /// Waits until the server has heard of the transactions that were given up, for a few seconds at
+    /// most: where the process ends before, they go on there.
+    pub(crate) async fn settled(&self) {
+        let mut ending = self.ending.subscribe();
+        let settled = tokio::time::timeout(SETTLING, ending.wait_for(|count| *count == 0));
+        if settled.await.is_err() {
+            tracing::debug!("{}: a transaction is not given up in time", self.describe());
+        }
+    }
+
     fn take_idle(&self) -> Option<Session> {
         let mut idle = locked(&self.idle);
         idle.retain(|session| !session.is_closed());
@@ -169,12 +199,17 @@ impl Server {
 
     async fn connect(&self) -> Result<Session> {
         let client = self.client()?;
-        let password = locked(&self.supplied).clone();
+        let supplied = locked(&self.supplied).clone();
         let keys = Keys {
-            password: password.as_ref(),
+            password: supplied.as_ref().map(|supplied| &supplied.password),
+            instead: supplied.as_ref().is_some_and(|supplied| supplied.instead),
             client: client.as_ref(),
         };
-        Session::open(&self.target, &keys).await
+        let session = Session::open(&self.target, &keys).await;
+        if matches!(&session, Err(error) if error.wants_password()) {
+            self.refused.store(true, Ordering::Release);
+        }
+        session
     }
 
     /// How encryption is done; none when none is wanted. Certificates are read when they are first

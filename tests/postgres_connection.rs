@@ -161,6 +161,19 @@ async fn names_passwords_and_refusals() {
     );
     late.supply(Password::new(PASSWORD).expect("a password"));
     late.ping().await.expect("an answer");
+    // A host's own password goes before one that is supplied, until the server refuses it.
+    let own = server(&format!(
+        "postgresql://{USER}:{PASSWORD}@127.0.0.1:{port}/agno"
+    ));
+    own.supply(Password::new("hunter3").expect("a password"));
+    own.ping().await.expect("its own password");
+    let wrong = server(&format!(
+        "postgresql://{USER}:hunter3@127.0.0.1:{port}/agno"
+    ));
+    wrong.supply(Password::new(PASSWORD).expect("a password"));
+    assert!(refusal(&wrong).await.wants_password());
+    wrong.supply(Password::new(PASSWORD).expect("a password"));
+    wrong.ping().await.expect("an answer");
     // A file that others may read is why there is none.
     std::fs::set_permissions(&pgpass, std::fs::Permissions::from_mode(0o644)).expect("open");
     let url = format!("postgresql://127.0.0.1:{port}/agno");

@@ -454,25 +454,13 @@ async fn a_listed_row_passes_the_gate_as_the_whole_row_does() {
             },
         );
     }
-    // More than comes with a list: each is read by itself.
+    // A text that holds more than comes with a list is read by itself.
     let good: serde_json::Value = serde_json::from_str(&completed(3, "Do")).expect("JSON");
     let long = "x".repeat(100_000);
     add(
         Some("COMPLETED"),
         serde_json::Value::String(format!("{{\"y\":\"{long}\",{}", &completed(3, "Do")[1..]))
             .to_string(),
-    );
-    add(
-        None,
-        under(&["status"], serde_json::json!(long)).to_string(),
-    );
-    add(
-        Some("COMPLETED"),
-        under(
-            &["metadata", "sandbox", "checkpoint"],
-            serde_json::json!({"sha256": "0", long.clone(): 1}),
-        )
-        .to_string(),
     );
     add(Some("COMPLETED"), serde_json::json!({"metadata": {"sandbox": good["metadata"]["sandbox"]}, "messages": [long]}).to_string());
     add(
@@ -482,10 +470,62 @@ async fn a_listed_row_passes_the_gate_as_the_whole_row_does() {
         )
         .to_string(),
     );
+    let alike = ids.len();
+    let mut add = |status: Option<&'static str>, data: serde_json::Value| {
+        let id = format!("{:04}", ids.len());
+        let row = Given {
+            id: id.clone(),
+            session: "s",
+            agent: Some("a"),
+            status,
+            index: Some(0),
+            data: data.to_string(),
+            at: 1,
+        };
+        script.push_str(&row.sql("ai.agno_runs"));
+        ids.push(id);
+    };
+    let long = "x".repeat(100_000);
+    add(None, under(&["status"], serde_json::json!(long)));
+    let mut named = good;
+    named["agent_name"] = serde_json::json!(long);
+    add(Some("COMPLETED"), named);
+    add(
+        Some("COMPLETED"),
+        under(
+            &["metadata", "sandbox", "checkpoint"],
+            serde_json::json!({"sha256": "0", long.clone(): 1}),
+        ),
+    );
+    // More texts than one list reads, of 11 MB each.
+    for _ in 0..7 {
+        add(Some("COMPLETED"), serde_json::json!(long.repeat(110)));
+    }
     cluster.sql("agno", &script);
     let runs = open(&url, Tables::default());
-    let listed = runs.rows(&ids).await.expect("rows").runs;
+    let mut listed = runs.rows(&ids).await.expect("rows").runs;
     assert_eq!(listed.len(), ids.len());
+    let odd = listed.split_off(alike);
+    let said = |at: usize| match gate("r", Some(&odd[at]), &Opening::Own) {
+        Ok(_) => "ok".to_owned(),
+        Err(error) => error.message().to_owned(),
+    };
+    // Texts are cut; what cannot be is not read for a list, and is whole where it is asked for.
+    let status = format!("Run r is {}, not COMPLETED", "X".repeat(2_000));
+    assert!(said(0).starts_with(&status), "{}", said(0));
+    assert_eq!(said(1), "ok");
+    assert_eq!(odd[1].agent_name().map(str::len), Some(2_000));
+    let large = "Run r cannot be read: what a list reads of its run_data is";
+    assert!(said(2).starts_with(&format!("{large} 100")), "{}", said(2));
+    let whole = runs
+        .run(&odd[2].run_id)
+        .await
+        .expect("read")
+        .expect("a row");
+    let error = gate("r", Some(&whole), &Opening::Own).expect_err("a bad reference");
+    assert_eq!(error.kind(), ErrorKind::BadReference);
+    assert!(!said(8).starts_with(large), "{}", said(8));
+    assert!(said(9).starts_with(large), "{}", said(9));
     let mut kinds = BTreeMap::new();
     for one in listed {
         let whole = runs.run(&one.run_id).await.expect("read").expect("a row");
@@ -744,6 +784,32 @@ async fn other_layouts_and_missing_rights_are_named_and_reading_is_enough() {
         "has a table ai.agno_runs without run_data, which Agno 3's has"
     );
 
+    // A slip in the name of the sessions is no database without them.
+    let url = cluster.create("slip");
+    cluster.sql(
+        "slip",
+        &(agno::tables("ai") + "CREATE TABLE ai.things (a int)"),
+    );
+    let slip = |sessions: &str| refused(&url, named("ai", sessions, "agno_runs"));
+    let (message, hint) = slip("agno_session").await;
+    assert_eq!(
+        message,
+        "has no table ai.agno_session; expected Agno's beside ai.agno_runs, found ai.agno_sessions, which looks like it"
+    );
+    assert_eq!(hint, "name it: --sessions-table agno_sessions");
+    let (message, _) = slip("things").await;
+    assert!(
+        message.starts_with("has a table ai.things without session_id, session_data, which"),
+        "{message}"
+    );
+    cluster.sql("slip", "DROP TABLE ai.agno_sessions CASCADE");
+    let (message, hint) = slip("agno_sessions").await;
+    assert_eq!(
+        message,
+        "has no table ai.agno_sessions; expected Agno's beside ai.agno_runs, found agno_runs, things"
+    );
+    assert!(hint.contains("--sessions-table"), "{hint}");
+
     // Rights: only what is needed, one after the other; views do as well as tables.
     let url = cluster.create("rights");
     cluster.sql("rights", &script);
@@ -896,7 +962,21 @@ async fn a_read_that_nobody_waits_for_stops_at_the_server() {
         );
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+    // Nor is a lock told to be too much to ask for.
+    let error = runs.page(&filter, 5, None).await.expect_err("locked");
+    assert!(error.message().contains("a lock that somebody"), "{error}");
     client.batch_execute("ROLLBACK").await.expect("unlocked");
+    cluster.sql(
+        "agno",
+        "INSERT INTO ai.agno_sessions (session_id, session_type, created_at) VALUES ('s', 'agent', 1);
+         INSERT INTO ai.agno_runs (run_id, session_id, run_type, run_index, run_data, created_at)
+           SELECT n::text, 's', 'agent', n, '{}', n FROM generate_series(1, 10001) AS n",
+    );
+    let error = runs.session("s").await.expect_err("too many");
+    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+    cluster.sql("agno", "DELETE FROM ai.agno_runs WHERE run_id = '1'");
+    assert_eq!(runs.session("s").await.expect("runs").len(), 10_000);
+    cluster.sql("agno", "DELETE FROM ai.agno_runs");
     assert!(
         runs.page(&filter, 5, None)
             .await

@@ -439,12 +439,21 @@ fn a_slow_line_is_waited_for_and_left_when_told() {
 fn a_line_that_stalls_is_given_up() {
     let scene = Scene::noise(3_000_000);
     let limit = Duration::from_secs(1);
-    let nothing = "The checkpoint store has sent nothing for 1 s".to_owned();
-    for way in [Way::StalledAfter(1_000_000), Way::Stalled] {
-        let store = scene.store().with_stall_limit(limit);
+    let nothing = "The checkpoint store has sent nothing for 1 s";
+    // A server that is not reached is told apart, and has a limit of its own.
+    let silent = "has not answered within 2 s";
+    for (way, words) in [
+        (Way::StalledAfter(1_000_000), nothing),
+        (Way::Stalled, silent),
+    ] {
+        let url = format!("{}?connect_timeout=2", scene.url());
+        let store = store(&url).with_stall_limit(limit);
         scene.proxy.set(way);
-        let answer = scene.open(&store, &Watch::default());
-        assert_eq!(answer, Err((ErrorKind::Timeout, nothing.clone())));
+        let (kind, said) = scene.open(&store, &Watch::default()).expect_err("given up");
+        assert!(
+            kind == ErrorKind::Timeout && said.ends_with(words),
+            "{said}"
+        );
         scene.proxy.set(Way::Open);
         drop(store);
         scene.assert_nobody_left("a stalled download");
@@ -570,6 +579,46 @@ fn only_a_put_writes_and_it_needs_no_more_than_insert() {
     // The header went with the transaction.
     let headers = format!("SELECT count(*) FROM {HEADERS}");
     assert_eq!(scene.sql(&headers), "2");
+}
+
+#[test]
+fn a_put_that_waits_for_a_lock_is_cancelled() {
+    let scene = Scene::noise(10);
+    let source = tempfile::NamedTempFile::new().expect("a file");
+    fs::write(source.path(), "more").expect("written");
+    let url = scene.cluster.url("postgres");
+    let locked = scene.runtime.block_on(async {
+        let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls)
+            .await
+            .expect("connected");
+        tokio::spawn(connection);
+        let lock = format!("BEGIN; LOCK TABLE {HEADERS} IN ACCESS EXCLUSIVE MODE");
+        client.batch_execute(&lock).await.expect("locked");
+        client
+    });
+    let store = scene.store();
+    let cancel = CancellationToken::new();
+    let watch = Watch::new(cancel.clone());
+    let waiting = "wait_event_type = 'Lock'";
+    std::thread::scope(|threads| {
+        let putting = threads.spawn(|| {
+            scene
+                .runtime
+                .block_on(store.put_watched(source.path(), &watch))
+        });
+        scene.wait_for_connection(waiting);
+        let begun = Instant::now();
+        cancel.cancel();
+        let error = putting.join().expect("ended").expect_err("cancelled");
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
+        assert!(begun.elapsed() < Duration::from_secs(5), "it waits on");
+        // The server had heard of it by then.
+        let left = until(|| (scene.connections(waiting) == 0).then_some(()));
+        assert!(left.is_some(), "it waits on at the server");
+    });
+    drop(locked);
+    let headers = format!("SELECT count(*) FROM {HEADERS}");
+    assert_eq!(scene.sql(&headers), "1");
 }
 
 #[test]

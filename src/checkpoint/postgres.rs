@@ -110,6 +110,20 @@ impl PostgresCheckpointStore {
         self
     }
 
+    /// Waits for a transaction until `watch` is cancelled. Connecting and waiting for a connection have
+    /// limits of their own, and say whose fault it is.
+    async fn begun(
+        &self,
+        watch: &Watch,
+        begun: impl Future<Output = Result<Transaction>>,
+    ) -> Result<Transaction> {
+        tokio::select! {
+            biased;
+            () = watch.token().cancelled() => Err(Error::cancelled()),
+            begun = begun => begun.map_err(|error| failure::of_store(error, &self.tables)),
+        }
+    }
+
     /// Waits for `step` until `watch` is cancelled or the database has stalled.
     async fn step<T>(&self, watch: &Watch, step: impl Future<Output = Result<T>>) -> Result<T> {
         tokio::select! {
@@ -161,10 +175,21 @@ impl CheckpointStore for PostgresCheckpointStore {
         Ok(reference)
     }
 
+    async fn put_watched(&self, source: &Path, watch: &Watch) -> Result<CheckpointRef> {
+        watch.check()?;
+        tokio::select! {
+            biased;
+            () = watch.token().cancelled() => {}
+            stored = self.put(source) => return stored,
+        }
+        self.server.settled().await;
+        Err(Error::cancelled())
+    }
+
     async fn verify(&self, reference: &CheckpointRef, watch: &Watch) -> Result<()> {
         self.check_limit(reference)?;
+        let transaction = self.begun(watch, self.server.read()).await?;
         let asked = async {
-            let transaction = self.server.read().await?;
             let size = self.head(&transaction, reference).await?;
             transaction.end().await?;
             Ok(size)
@@ -179,15 +204,10 @@ impl CheckpointStore for PostgresCheckpointStore {
 
     async fn fetch(&self, reference: &CheckpointRef, watch: &Watch) -> Result<StoredObject> {
         self.check_limit(reference)?;
-        let begun = async {
-            // One moment for the header and every chunk: an object that is deleted meanwhile is
-            // read whole.
-            let transaction = self.server.snapshot().await?;
-            let size = self.head(&transaction, reference).await?;
-            Ok((transaction, size))
-        };
-        let (transaction, size) = self.step(watch, begun).await?;
-        check_size(reference, size)?;
+        // One moment for the header and every chunk: an object that is deleted meanwhile is read whole.
+        let transaction = self.begun(watch, self.server.snapshot()).await?;
+        let head = self.head(&transaction, reference);
+        check_size(reference, self.step(watch, head).await?)?;
         let (store, wanted) = (self.clone(), reference.clone());
         Ok(pumped(reference, watch, move |pump| async move {
             download::fill(&store, transaction, &wanted, &pump).await
@@ -195,13 +215,14 @@ impl CheckpointStore for PostgresCheckpointStore {
     }
 
     async fn contains(&self, reference: &CheckpointRef) -> Result<bool> {
+        let watch = Watch::default();
+        let transaction = self.begun(&watch, self.server.read()).await?;
         let asked = async {
-            let transaction = self.server.read().await?;
             let size = self.head(&transaction, reference).await?;
             transaction.end().await?;
             Ok(size.is_some())
         };
-        self.step(&Watch::default(), asked).await
+        self.step(&watch, asked).await
     }
 
     async fn delete(&self, reference: &CheckpointRef) -> Result<()> {

@@ -43,8 +43,10 @@ pub(super) struct Session {
 
 /// What a connection needs beside its target.
 pub(super) struct Keys<'a> {
-    /// Supplied later than the target was named, and before what that found.
+    /// Supplied later than the target was named, for hosts that have none of their own.
     pub(super) password: Option<&'a Password>,
+    /// What a host has of its own was refused: the supplied one is in its place.
+    pub(super) instead: bool,
     /// None when nothing is encrypted.
     pub(super) client: Option<&'a Arc<ClientConfig>>,
 }
@@ -87,7 +89,10 @@ impl Session {
         let host = &target.hosts[at];
         let addresses = dial::addresses(target, host).await.map_err(End::next)?;
         let found = target.passwords.get(at).and_then(Option::as_ref);
-        let password = keys.password.or(found);
+        let password = match keys.instead {
+            true => keys.password.or(found),
+            false => found.or(keys.password),
+        };
         let mut last = None;
         for address in &addresses {
             let ways = ways(target, host, keys.client);

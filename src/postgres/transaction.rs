@@ -26,6 +26,9 @@ const BEGIN: Duration = Duration::from_secs(10);
 /// What one statement may answer, in all.
 const ANSWER: u64 = 256 << 20;
 
+/// What a row keeps in memory for each of its columns: where it begins and ends.
+const COLUMN: usize = size_of::<Option<std::ops::Range<usize>>>();
+
 /// A value of a statement, and its type: without it the server had to be asked for one.
 pub(crate) type Value<'a> = (&'a (dyn ToSql + Sync), Type);
 
@@ -67,6 +70,8 @@ pub(crate) struct Transaction {
     server: Arc<Server>,
     session: Option<Session>,
     purpose: Purpose,
+    /// How long one statement may take at the server.
+    most: Duration,
     /// Statements whose answers have not been read to the end.
     under_way: AtomicUsize,
     permit: Option<OwnedSemaphorePermit>,
@@ -79,6 +84,7 @@ impl Transaction {
             server: Arc::clone(server),
             session: None,
             purpose,
+            most: purpose.most(),
             under_way: AtomicUsize::new(0),
             permit: Some(permit),
         };
@@ -115,7 +121,7 @@ impl Transaction {
     /// The rows that `sql` answers, 256 MiB of them at most.
     pub(crate) async fn rows(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>> {
         let session = self.session()?;
-        let most = self.purpose.most() + GRACE;
+        let most = self.most + GRACE;
         let begun = Instant::now();
         let (mut rows, mut bytes) = (Vec::new(), 0_u64);
         let under_way = UnderWay::new(&self.under_way);
@@ -131,7 +137,8 @@ impl Transaction {
                 break;
             };
             let row = row.map_err(failed)?;
-            bytes += row.raw_size_bytes() as u64;
+            // Of rows with little in them it is the rows themselves that fill the memory.
+            bytes += (row.raw_size_bytes() + size_of::<Row>() + row.len() * COLUMN) as u64;
             if bytes > ANSWER {
                 return Err(self.too_much());
             }
@@ -149,14 +156,25 @@ impl Transaction {
     /// How many rows `sql` changed.
     pub(crate) async fn execute(&self, sql: &str, values: &[Value<'_>]) -> Result<u64> {
         let asked = self.session()?.client.execute_typed(sql, values);
-        self.answered(sql, self.purpose.most() + GRACE, asked).await
+        self.answered(sql, self.most + GRACE, asked).await
+    }
+
+    /// Lets each statement from here on take `most`, here and at the server, and wait as long for a lock.
+    pub(crate) async fn allow(&mut self, most: Duration) -> Result<()> {
+        let thousandths = most.as_millis();
+        let sql = format!(
+            "SET LOCAL statement_timeout = {thousandths}; SET LOCAL lock_timeout = {thousandths}"
+        );
+        let asked = self.session()?.client.batch_execute(&sql);
+        self.answered(&sql, self.most + GRACE, asked).await?;
+        self.most = most;
+        Ok(())
     }
 
     /// Ends the transaction; what was written counts from here on.
     pub(crate) async fn end(mut self) -> Result<()> {
         let ended = self.session()?.client.batch_execute("COMMIT");
-        self.answered("", self.purpose.most() + GRACE, ended)
-            .await?;
+        self.answered("", self.most + GRACE, ended).await?;
         if let Some(session) = self.session.take() {
             self.server.give_back(session);
         }
@@ -194,7 +212,7 @@ impl Transaction {
         let statement = Statement {
             sql,
             writes: self.purpose == Purpose::Write,
-            took: Some((begun.elapsed(), self.purpose.most())),
+            took: Some((begun.elapsed(), self.most)),
         };
         match &self.session {
             Some(session) => session.failed(statement, error),
@@ -229,6 +247,22 @@ impl<'a> UnderWay<'a> {
     }
 }
 
+/// Counts a transaction that is given up until the server has heard of it.
+struct Ending(Arc<Server>);
+
+impl Ending {
+    fn new(server: &Arc<Server>) -> Self {
+        server.ending.send_modify(|count| *count += 1);
+        Self(Arc::clone(server))
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.ending.send_modify(|count| *count -= 1);
+    }
+}
+
 impl Drop for Transaction {
     fn drop(&mut self) {
         let Some(session) = self.session.take() else {
@@ -237,8 +271,9 @@ impl Drop for Transaction {
         let (server, permit) = (Arc::clone(&self.server), self.permit.take());
         let under_way = self.under_way.load(Ordering::SeqCst) > 0;
         let runtime = session.runtime.clone();
+        let ending = Ending::new(&self.server);
         runtime.spawn(async move {
-            let _permit = permit;
+            let (_permit, _ending) = (permit, ending);
             if under_way {
                 // What the server is doing is worth nothing to anybody any more.
                 session.cancel().await;

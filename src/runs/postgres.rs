@@ -29,6 +29,8 @@ use crate::postgres::{Server, Transaction};
 
 /// Entries of the key's index that are looked at for ids that begin alike.
 const PREFIX_WINDOW: i64 = 1_000;
+/// Runs of one session that are read; of a part of them, none could be told to be the one before.
+const SESSION: usize = 10_000;
 
 /// The runs in one schema of a PostgreSQL database.
 #[derive(Clone, Debug)]
@@ -157,10 +159,22 @@ impl RunsDatabase for PostgresRuns {
         // The order in which Agno itself reads a session's runs.
         let sql = format!(
             "SELECT r.run_id::text FROM {} AS r WHERE r.session_id = $1 \
-             ORDER BY r.run_index, r.created_at, r.run_id COLLATE \"C\"",
-            read.named.runs
+             ORDER BY r.run_index, r.created_at, r.run_id COLLATE \"C\" LIMIT {}",
+            read.named.runs,
+            SESSION + 1
         );
         let ids = read.ids(&sql, &[(&session_id, Type::TEXT)]).await?;
+        if ids.len() > SESSION {
+            read.end().await?;
+            return Err(Error::new(
+                ErrorKind::Limit,
+                format!(
+                    "Session {} has more than the {SESSION} runs that are read of one",
+                    crate::text::visible(session_id)
+                ),
+            )
+            .hint("a page of them at a time is listed: afterrun runs --session"));
+        }
         let runs = read.listed(&ids).await?;
         read.end().await?;
         Ok(runs)

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sha2::{Digest, Sha256};
 use tokio_postgres::types::Type;
@@ -17,10 +17,7 @@ use crate::postgres::{Transaction, Value};
 
 const PIECE: usize = 256 * 1024;
 /// How long a put may wait for another of the same bytes, and a statement that removes a GiB may take.
-const PATIENCE: [&str; 2] = [
-    "SET LOCAL statement_timeout = '10min'",
-    "SET LOCAL lock_timeout = '10min'",
-];
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Stores the file; the caller verifies.
 ///
@@ -58,10 +55,8 @@ pub(super) async fn delete(
 }
 
 async fn patient(store: &PostgresCheckpointStore) -> Result<Transaction> {
-    let transaction = store.server.write().await?;
-    for setting in PATIENCE {
-        transaction.execute(setting, &[]).await?;
-    }
+    let mut transaction = store.server.write().await?;
+    transaction.allow(PATIENCE).await?;
     Ok(transaction)
 }
 

@@ -70,6 +70,26 @@ async fn dropped(cluster: &Cluster, server: &Arc<Server>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_statement_may_take_what_its_transaction_allows() {
+    let cluster = Cluster::start(&[]);
+    let server = server(&cluster.url("postgres"));
+    let mut transaction = server.write().await.expect("a transaction");
+    let allowed = transaction.allow(Duration::from_secs(600)).await;
+    allowed.expect("allowed");
+    for setting in ["SHOW statement_timeout", "SHOW lock_timeout"] {
+        assert_eq!(text(&transaction, setting).await, "10min");
+    }
+    let allowed = transaction.allow(Duration::from_secs(1)).await;
+    allowed.expect("allowed");
+    let slept = transaction.rows("SELECT pg_sleep(30)::text", &[]).await;
+    let error = slept.expect_err("given up");
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert!(error.message().contains("within 1 s"), "{error}");
+    drop(transaction);
+    server.settled().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_dropped_ends_at_the_server() {
     let cluster = Cluster::start(&[]);
     dropped(&cluster, &server(&cluster.url("postgres"))).await;

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::PostgresRuns;
 use super::key::Keys;
-use super::search::Search;
+use super::search::{NARROWER, Search};
 use crate::error::Result;
 use crate::runs::model::{Cursor, RunFilter, RunPage};
 
@@ -34,7 +34,7 @@ impl PostgresRuns {
             Some(text) => self.or_too_much(
                 error,
                 &format!("Looking for \"{}\"", crate::text::visible(text)),
-                "narrow it down by agent, session, status or time: --agent, --session, --status, --since",
+                NARROWER,
             ),
             None => self.or_too_much(
                 error,

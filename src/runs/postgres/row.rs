@@ -1,7 +1,7 @@
 //! One row of the runs table, whole or as a list keeps it.
 //!
-//! A list asks the database for what `RunRow::listed` keeps, made there and bounded there; where odd
-//! values are larger than that, the row is read by itself.
+//! A list asks the database for what `RunRow::listed` keeps, made there and bounded there; a row whose
+//! odd values are larger than that is shown as too large, since a list holds many of them.
 
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
@@ -13,9 +13,15 @@ use crate::json::Json;
 use crate::runs::data::{MAX_RUN_DATA, no_json, too_large};
 use crate::runs::listed::INPUT;
 use crate::runs::model::{RunData, RunRow};
+use crate::text::human_bytes;
 
 /// Bytes of what a list keeps of a row that come with all the others.
 const KEPT: usize = 64 << 10;
+/// Characters of a text that a list shows.
+const TEXT: usize = INPUT;
+/// Bytes of `run_data` that are texts of more than [`KEPT`], in one list: such a row is read whole or
+/// not at all.
+const TEXTS: u64 = MAX_RUN_DATA as u64;
 /// Rows that are asked for at once.
 const AT_ONCE: usize = 500;
 
@@ -36,6 +42,14 @@ fn shape(value: &str) -> String {
     )
 }
 
+/// SQL for `value`, a text of it cut.
+fn cut(value: &str) -> String {
+    format!(
+        "CASE jsonb_typeof({value}) WHEN 'string' THEN to_jsonb(left({value} #>> '{{}}', {TEXT})) \
+         ELSE {value} END"
+    )
+}
+
 /// SQL for the parts of `run_data` that a list keeps, as `l.kept`; null where they are too large, and
 /// then `d.kind` is not. `run_data` is unpacked once for what it is and once for its fields.
 fn kept() -> String {
@@ -50,7 +64,7 @@ fn kept() -> String {
          CROSS JOIN LATERAL jsonb_to_record(CASE d.kind WHEN 'object' THEN {data} ELSE '{{}}' END) \
            AS x(status jsonb, agent_name jsonb, input jsonb, metadata jsonb) \
          CROSS JOIN LATERAL (SELECT CASE d.kind \
-           WHEN 'object' THEN jsonb_build_object('status', x.status, 'agent_name', x.agent_name, \
+           WHEN 'object' THEN jsonb_build_object('status', {}, 'agent_name', {}, \
              'input', CASE WHEN jsonb_typeof(x.input) = 'object' \
                  AND jsonb_typeof(x.input->'input_content') = 'string' \
                THEN jsonb_build_object('input_content', left(x.input->>'input_content', {INPUT})) END, \
@@ -64,6 +78,8 @@ fn kept() -> String {
            ELSE ({})::text END AS all_of_it OFFSET 0) AS k \
          CROSS JOIN LATERAL (SELECT CASE WHEN octet_length(k.all_of_it) <= {KEPT} \
            THEN k.all_of_it END AS kept OFFSET 0) AS l",
+        cut("x.status"),
+        cut("x.agent_name"),
         shape(sandbox),
         shape(metadata),
         shape(data),
@@ -95,6 +111,15 @@ fn data(text: &str) -> RunData {
     }
 }
 
+/// Data of which a list would keep `bytes`.
+fn too_large_to_list(bytes: u64) -> RunData {
+    RunData::Unreadable(format!(
+        "what a list reads of its run_data is {}, over the {} that it may be",
+        human_bytes(bytes),
+        human_bytes(KEPT as u64)
+    ))
+}
+
 fn of_string(text: String) -> RunData {
     RunData::Value(match Json::parse(&text) {
         Ok(object @ Json::Object(_)) => object,
@@ -113,7 +138,11 @@ impl Read {
     /// The run with exactly this id, with all of its data.
     pub(super) async fn run(&self, run_id: &str) -> Result<Option<RunRow>> {
         match self.whole(run_id).await? {
-            Some(Whole::TooLarge(_)) => Ok(self.listed(&[run_id.to_owned()]).await?.pop()),
+            Some(Whole::TooLarge(run)) => {
+                let listed = self.listed(&[run_id.to_owned()]).await?.pop();
+                let readable = listed.filter(|run| matches!(run.data, RunData::Value(_)));
+                Ok(Some(readable.unwrap_or(run)))
+            }
             Some(Whole::Row(run)) => Ok(Some(run)),
             None => Ok(None),
         }
@@ -145,7 +174,7 @@ impl Read {
     pub(super) async fn listed(&self, run_ids: &[String]) -> Result<Vec<RunRow>> {
         // By the key, one after the other: never a scan, whatever the statistics say.
         let sql = format!(
-            "SELECT {COLUMNS}, d.kind, l.kept \
+            "SELECT {COLUMNS}, d.kind, l.kept, octet_length(k.all_of_it)::bigint \
              FROM unnest($1::text[]) WITH ORDINALITY AS i(id, n) \
              CROSS JOIN LATERAL (SELECT * FROM {} AS r WHERE r.run_id = i.id LIMIT 1) AS r {} \
              ORDER BY i.n",
@@ -153,6 +182,7 @@ impl Read {
             kept()
         );
         let mut runs = Vec::with_capacity(run_ids.len());
+        let mut texts = TEXTS;
         for ids in run_ids.chunks(AT_ONCE) {
             let values = [(&ids as _, Type::TEXT_ARRAY)];
             for row in self.transaction.rows(&sql, &values).await? {
@@ -162,13 +192,19 @@ impl Read {
                     (None, _) => RunData::Value(Json::Null),
                     (Some("string"), Some(text)) => of_string(text.to_owned()),
                     (Some(_), Some(text)) => data(text),
-                    (Some(_), None) => {
-                        let run_id: Option<String> = column(&row, 0)?;
-                        let whole = self.whole(&run_id.unwrap_or_default()).await?;
-                        runs.extend(whole.map(|whole| match whole {
-                            Whole::Row(run) | Whole::TooLarge(run) => run.listed(),
-                        }));
-                        continue;
+                    (Some(kind), None) => {
+                        let length = column::<Option<i64>>(&row, DATA + 2)?.unwrap_or_default();
+                        let length = u64::try_from(length).unwrap_or_default();
+                        if kind == "string" && length <= texts {
+                            texts -= length;
+                            let run_id: Option<String> = column(&row, 0)?;
+                            let whole = self.whole(&run_id.unwrap_or_default()).await?;
+                            runs.extend(whole.map(|whole| match whole {
+                                Whole::Row(run) | Whole::TooLarge(run) => run.listed(),
+                            }));
+                            continue;
+                        }
+                        too_large_to_list(length)
                     }
                 };
                 runs.push(run_row(&row, found)?.listed());

@@ -15,6 +15,10 @@ const WINDOWS: (i64, i64) = (1_000, 16_000);
 /// How long all windows of one page may take.
 const LONGEST: Duration = Duration::from_secs(30);
 
+/// What helps against a search that takes too long.
+pub(super) const NARROWER: &str =
+    "narrow it down by agent, session, status or time: --agent, --session, --status, --since";
+
 /// What is looked for.
 pub(super) struct Search {
     text: String,
@@ -41,7 +45,15 @@ impl Search {
         begun: Instant,
     ) -> Result<Vec<String>> {
         if begun.elapsed() > LONGEST {
-            return Err(Error::new(ErrorKind::Timeout, "The search took too long"));
+            return Err(Error::new(
+                ErrorKind::Timeout,
+                format!(
+                    "Looking for \"{}\" took longer than {} s",
+                    crate::text::visible(&self.text),
+                    LONGEST.as_secs()
+                ),
+            )
+            .hint(NARROWER));
         }
         let mut values = Values::default();
         let sql = self.sql(read, keys, &mut values);

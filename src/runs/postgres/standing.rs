@@ -72,12 +72,11 @@ pub(super) struct Standing {
 }
 
 impl Standing {
-    /// Looks, and puts the transaction's search path to PostgreSQL's own functions alone.
+    /// Looks, in PostgreSQL's own catalogue.
     pub(super) async fn of(transaction: &Transaction, tables: &Tables) -> Result<Self> {
         let bindings = tables.bindings();
         let names: Vec<&str> = vec![&tables.sessions, &tables.runs, &bindings, JOBS];
-        let sql = "SELECT pg_catalog.set_config('search_path', 'pg_catalog', true), \
-               pg_catalog.has_schema_privilege(n.oid, 'USAGE'), c.relname::pg_catalog.text, \
+        let sql = "SELECT pg_catalog.has_schema_privilege(n.oid, 'USAGE'), c.relname::pg_catalog.text, \
                ARRAY(SELECT a.attname::pg_catalog.text FROM pg_catalog.pg_attribute AS a \
                  WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped), \
                ARRAY(SELECT a.attname::pg_catalog.text FROM pg_catalog.pg_attribute AS a \
@@ -98,9 +97,9 @@ impl Standing {
         let mut found: HashMap<String, Relation> = HashMap::new();
         let mut may_use_schema = false;
         for row in &rows {
-            may_use_schema = column(row, 1)?;
-            if let Some(name) = column(row, 2)? {
-                let (columns, readable) = (column(row, 3)?, column(row, 4)?);
+            may_use_schema = column(row, 0)?;
+            if let Some(name) = column(row, 1)? {
+                let (columns, readable) = (column(row, 2)?, column(row, 3)?);
                 found.insert(name, Relation { columns, readable });
             }
         }
@@ -119,11 +118,9 @@ impl Standing {
 
     /// Whether there is what every read needs.
     pub(super) fn is_enough(&self) -> bool {
-        // Without the sessions there are still the runs; sessions that may not be read are a mistake.
-        let hidden = |one: &Relation| one.missing(SESSIONS).is_empty() && !one.may_read(SESSIONS);
-        self.may_use_schema
-            && self.runs.as_ref().is_some_and(|runs| runs.may_read(RUNS))
-            && !self.sessions.as_ref().is_some_and(hidden)
+        let may_read =
+            |one: &Option<Relation>, columns| one.as_ref().is_some_and(|one| one.may_read(columns));
+        self.may_use_schema && may_read(&self.runs, RUNS) && may_read(&self.sessions, SESSIONS)
     }
 
     /// Whether sessions have names.
@@ -187,6 +184,18 @@ impl Standing {
                 missing.join(", ")
             ))
             .hint("another table is named with --schema and --runs-table"));
+        }
+        let without = self.sessions.as_ref().map(|one| one.missing(SESSIONS));
+        if found.may_read(RUNS) && without.as_ref().is_none_or(|missing| !missing.is_empty()) {
+            let what = match without {
+                None => format!("has no table {sessions}; expected Agno's beside {runs}"),
+                Some(missing) => format!(
+                    "has a table {sessions} without {}, which Agno's sessions have",
+                    missing.join(", ")
+                ),
+            };
+            let (others, hint) = beside(transaction, tables).await?;
+            return Ok(named(format!("{what}, found {others}")).hint(hint));
         }
         let hidden = match found.may_read(RUNS) {
             true => (&tables.sessions, sessions),
@@ -264,6 +273,35 @@ async fn elsewhere(transaction: &Transaction, tables: &Tables) -> Result<(String
     Ok((some_tables(transaction, tables).await?, hint.into()))
 }
 
+/// What there is in the schema of the runs in place of their sessions, and how to name it.
+async fn beside(transaction: &Transaction, tables: &Tables) -> Result<(String, String)> {
+    let mut alike = alike(transaction).await?;
+    alike.retain(|one| one.kind != "runs" && one.schema == tables.schema);
+    // The likeliest first: as a slip of what was asked for, else as what is called like the runs.
+    let near = crate::near::nearest(&tables.sessions, alike.iter().map(|one| one.name.as_str()))
+        .map(str::to_owned);
+    alike.sort_by_key(|one| {
+        let near = near.as_ref() == Some(&one.name);
+        (!near, std::cmp::Reverse(common(&one.name, &tables.runs)))
+    });
+    let Some(first) = alike.first() else {
+        let hint = "another table is named with --sessions-table, other tables with --schema and --runs-table";
+        return Ok((some_tables(transaction, tables).await?, hint.into()));
+    };
+    let shown: Vec<String> = alike.iter().take(SEVERAL).map(Alike::shown).collect();
+    let like = match alike.len() {
+        1 => "looks like it",
+        _ => "look like it",
+    };
+    Ok((
+        format!("{}, which {like}", shown.join(", ")),
+        format!(
+            "name it: --sessions-table {}",
+            visible(&argument(&first.name))
+        ),
+    ))
+}
+
 /// Letters that two names have in common at their beginning.
 fn common(one: &str, other: &str) -> usize {
     one.chars()
@@ -272,17 +310,21 @@ fn common(one: &str, other: &str) -> usize {
         .count()
 }
 
+/// `name` as a shell takes it.
+fn argument(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    match name.chars().all(plain) {
+        true => name.to_owned(),
+        false => format!("'{}'", name.replace('\'', "'\\''")),
+    }
+}
+
 /// The flags that differ from what was asked for.
 fn flags(tables: &Tables, runs: &Alike, sessions: Option<&Alike>) -> String {
     let mut flags = Vec::new();
     let mut flag = |flag: &str, name: &str, asked: &str| {
         if name != asked {
-            let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-            let name = match name.chars().all(plain) {
-                true => name.to_owned(),
-                false => format!("'{}'", name.replace('\'', "'\\''")),
-            };
-            flags.push(format!("{flag} {}", visible(&name)));
+            flags.push(format!("{flag} {}", visible(&argument(name))));
         }
     };
     flag("--schema", &runs.schema, &tables.schema);
@@ -300,8 +342,8 @@ async fn alike(transaction: &Transaction) -> Result<Vec<Alike>> {
              WHEN t.columns @> '{{run_id,session_id,run_index,run_data,created_at}}' THEN 'runs' \
              WHEN t.columns @> '{{session_id,session_data,session_type,runs}}' THEN 'legacy' \
              ELSE 'sessions' END \
-         FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace \
-         CROSS JOIN LATERAL (SELECT array_agg(a.attname::text) AS columns FROM pg_attribute AS a \
+         FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace \
+         CROSS JOIN LATERAL (SELECT array_agg(a.attname::text) AS columns FROM pg_catalog.pg_attribute AS a \
            WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped) AS t \
          WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') \
            AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_t' \
@@ -323,7 +365,7 @@ async fn some_tables(transaction: &Transaction, tables: &Tables) -> Result<Strin
     };
     let relations = names(
         &format!(
-            "SELECT c.relname::text FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace \
+            "SELECT c.relname::text FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace \
              WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'f') ORDER BY 1 LIMIT {SEVERAL}"
         ),
         &[(&tables.schema, Type::TEXT)],
@@ -334,7 +376,7 @@ async fn some_tables(transaction: &Transaction, tables: &Tables) -> Result<Strin
     }
     let schemas = names(
         &format!(
-            "SELECT n.nspname::text FROM pg_namespace AS n WHERE n.nspname !~ '^pg_' \
+            "SELECT n.nspname::text FROM pg_catalog.pg_namespace AS n WHERE n.nspname !~ '^pg_' \
              AND n.nspname <> 'information_schema' AND n.nspname <> $1 ORDER BY 1 LIMIT {SEVERAL}"
         ),
         &[(&tables.schema, Type::TEXT)],
@@ -350,13 +392,13 @@ impl Read {
     /// Agno's table of checkpoints in the schema: the one it makes unless told otherwise, else one
     /// with its columns and its chunks beside it.
     pub(super) async fn checkpoints_table(&self, tables: &Tables) -> Result<Option<String>> {
-        let sql = "SELECT c.relname::text FROM pg_class AS c \
-             JOIN pg_namespace AS n ON n.oid = c.relnamespace \
-             JOIN pg_class AS p ON p.relnamespace = n.oid AND p.relname::text = c.relname || '_chunks' \
+        let sql = "SELECT c.relname::text FROM pg_catalog.pg_class AS c \
+             JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace \
+             JOIN pg_catalog.pg_class AS p ON p.relnamespace = n.oid AND p.relname::text = c.relname || '_chunks' \
              WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v') AND p.relkind IN ('r', 'p', 'v') \
-               AND (SELECT array_agg(a.attname::text) FROM pg_attribute AS a WHERE a.attrelid = c.oid \
+               AND (SELECT array_agg(a.attname::text) FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = c.oid \
                  AND a.attnum > 0) @> '{sha256,size,created_at}' \
-               AND (SELECT array_agg(a.attname::text) FROM pg_attribute AS a WHERE a.attrelid = p.oid \
+               AND (SELECT array_agg(a.attname::text) FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = p.oid \
                  AND a.attnum > 0) @> '{sha256,seq,data}' \
              ORDER BY c.relname = $2 DESC, c.relname LIMIT 1";
         let values = [
