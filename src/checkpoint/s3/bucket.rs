@@ -212,7 +212,7 @@ impl Bucket {
                 Err(_) if sent.load(Ordering::Relaxed) != before => {
                     before = sent.load(Ordering::Relaxed);
                 }
-                Err(_) => return Err(Failure::Lost(pump::stalled())),
+                Err(_) => return Err(Failure::Lost(pump::stalled(pump::STALLED))),
             }
         };
         let answer = answer.map_err(|error| Failure::Lost(http::failure(&self.host, &error)))?;
