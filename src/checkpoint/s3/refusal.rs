@@ -185,7 +185,8 @@ impl Refusal {
             .hint(format!(
                 "s3:GetObject on the prefix reads it; with s3:ListBucket on {bucket} a missing one \
                  would answer 404"
-            ));
+            ))
+            .source(Unlisted);
         }
         let right = needed.unwrap_or(what.right);
         Error::new(
@@ -211,6 +212,23 @@ impl Refusal {
         }
         told
     }
+}
+
+/// The bucket does not say whether an object is there.
+#[derive(Debug)]
+struct Unlisted;
+
+impl std::fmt::Display for Unlisted {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("403, without s3:ListBucket")
+    }
+}
+
+impl std::error::Error for Unlisted {}
+
+/// Whether a bucket that was reached refused to say if the object is there.
+pub(crate) fn may_be_missing(error: &Error) -> bool {
+    std::error::Error::source(error).is_some_and(|source| source.is::<Unlisted>())
 }
 
 /// What was asked for, for the message.
