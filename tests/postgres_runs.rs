@@ -854,7 +854,17 @@ async fn other_layouts_and_missing_rights_are_named_and_reading_is_enough() {
             .is_empty()
     );
     assert_eq!(reading.binding("s").await.expect("nothing to say"), None);
-    assert!(!reading.queue_worker_active().await.expect("nothing to say"));
+    // A worker that cannot be seen may be active: the default store is refused.
+    let folder = tempfile::tempdir().expect("a folder");
+    let unseen = open(&reader, Tables::default());
+    let unseen = Runs::new(Arc::new(unseen), None, Some(folder.path().to_path_buf()));
+    let refusal = unseen.checkpoint_store().await.expect_err("refused");
+    assert_eq!(refusal.kind(), ErrorKind::Database);
+    let hint = refusal.next_step().unwrap_or_default();
+    assert!(
+        hint.contains("GRANT SELECT ON \"ai\".\"agno_jobs\" TO"),
+        "{hint}"
+    );
     let owner = open(&url, Tables::default());
     assert!(owner.queue_worker_active().await.expect("read"));
     cluster.sql(

@@ -411,7 +411,10 @@ fn region_and_endpoint_come_from_the_nearest_place() {
         ],
     ]
     .concat();
-    has(shown("", &two), ["me-south-1", "s3"]);
+    // boto3's own variable wins over the one that other tools read.
+    has(shown("", &two), ["sa-east-1", "s3"]);
+    let other = [("AWS_REGION", "me-south-1")];
+    has(shown("", &other), ["me-south-1", "profile"]);
     has(
         shown("region=x-1&endpoint_url=http://url:1", &two),
         ["x-1", "url"],

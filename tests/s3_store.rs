@@ -238,6 +238,28 @@ async fn an_upload_that_fails_or_is_cancelled_leaves_no_part() {
     until(|| server.count("DELETE") == 4 && server.parts() == 0).await;
 }
 
+/// A POST that began an upload and whose answer is lost would leave it behind if it were made again.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upload_is_begun_once() {
+    let server = Server::start();
+    let (store, source) = (in_parts(&server), Source::of(6 * MIB));
+    server.says(
+        Answer::error("POST", 500, "InternalError", "")
+            .at("uploads=")
+            .times(1),
+    );
+    let (kind, _) = said(store.put(&source.path()).await);
+    assert_eq!((kind, server.count("POST")), (ErrorKind::Store, 1));
+    // Turned away, nothing was begun.
+    server.says(
+        Answer::error("POST", 503, "SlowDown", "")
+            .at("uploads=")
+            .times(1),
+    );
+    store.put(&source.path()).await.expect("stored");
+    assert_eq!((server.count("POST"), server.parts()), (4, 0));
+}
+
 async fn until(done: impl Fn() -> bool) {
     let begun = Instant::now();
     while !done() {

@@ -3,6 +3,7 @@
 
 mod data;
 mod machine;
+mod rights;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -38,6 +39,13 @@ struct Check {
     found: Result<Found>,
 }
 
+impl Check {
+    fn failed_as(&self, error: &Error) -> bool {
+        let failure = self.found.as_ref().err();
+        failure.is_some_and(|mine| mine.message() == error.message())
+    }
+}
+
 /// The parts that were looked at.
 #[derive(Default)]
 struct Checks(Vec<Check>);
@@ -47,7 +55,21 @@ impl Checks {
         let begun = Instant::now();
         let found = look.await;
         let took = begun.elapsed();
+        let found = match found {
+            // What is wrong for one reason is told once.
+            Err(error) => match self.0.iter().find(|one| one.failed_as(&error)) {
+                Some(first) => Found::skipped(told_above(&format!("the {}", first.name))),
+                None => Err(error),
+            },
+            found => found,
+        };
         self.0.push(Check { name, took, found });
+    }
+
+    /// What the last part failed with.
+    fn failure(&self) -> Option<Error> {
+        let failure = self.0.last()?.found.as_ref().err();
+        failure.map(Error::copy)
     }
 }
 
@@ -130,7 +152,7 @@ fn document(check: &Check) -> Value {
     Value::Object(object)
 }
 
-/// A failure that is told of another part.
-fn told_above(error: &Error) -> String {
-    format!("not looked at: {error}")
+/// Why a part is not looked at that needs `what`.
+fn told_above(what: &str) -> String {
+    format!("not looked at: what is wrong with {what} is told above")
 }

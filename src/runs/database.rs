@@ -96,7 +96,8 @@ pub trait RunsDatabase: Send + Sync + std::fmt::Debug {
     /// The name of Agno's table of checkpoints in this database, where it has one.
     async fn checkpoints_table(&self) -> Result<Option<String>>;
 
-    /// Whether a durable queue worker is at work: a job is `running` and its lock is fresh.
+    /// Whether a durable queue worker is at work: a job is `running` and its lock is fresh. Without
+    /// a queue there is none; a queue that may not be read is a failure.
     async fn queue_worker_active(&self) -> Result<bool>;
 
     /// What it is, for titles and messages; never with a password.

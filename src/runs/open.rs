@@ -126,10 +126,11 @@ impl Runs {
     }
 
     /// The store that is read: the one named, else Agno's default directory, which is refused
-    /// while a durable queue worker is active, since other replicas cannot read this host's disk.
+    /// while a durable queue worker is active, since other replicas cannot read this host's disk, and
+    /// where the queue may not be read.
     ///
     /// # Errors
-    /// [`ErrorKind::Store`] in Agno's words; what the default directory answers.
+    /// [`ErrorKind::Store`] in Agno's words; what the database and the default directory answer.
     pub async fn checkpoint_store(&self) -> Result<SharedStore> {
         if let Some(store) = &self.store {
             return Ok(Arc::clone(store));

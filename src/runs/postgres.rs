@@ -19,13 +19,14 @@ use async_trait::async_trait;
 use tokio_postgres::types::Type;
 
 use self::agents::Names;
-use self::standing::Standing;
+use self::standing::{Optional, Standing};
 use self::tables::Named;
 use super::binding::Binding;
 use super::database::{LOCK_GRACE, RunsDatabase, Tables};
 use super::model::{AgentSummary, Cursor, RunFilter, RunPage, RunRow};
 use crate::error::{Error, ErrorKind, Result};
 use crate::postgres::{Server, Transaction};
+use crate::text::visible;
 
 /// Entries of the key's index that are looked at for ids that begin alike.
 const PREFIX_WINDOW: i64 = 1_000;
@@ -249,9 +250,27 @@ impl RunsDatabase for PostgresRuns {
 
     async fn queue_worker_active(&self) -> Result<bool> {
         let read = self.begin().await?;
-        if !read.standing.has_jobs() {
-            read.end().await?;
-            return Ok(false);
+        match read.standing.jobs() {
+            Optional::Readable => {}
+            Optional::Absent => {
+                read.end().await?;
+                return Ok(false);
+            }
+            // A worker that cannot be seen may be at work all the same.
+            Optional::Hidden => {
+                let jobs = visible(&read.named.jobs).into_owned();
+                read.end().await?;
+                return Err(Error::new(
+                    ErrorKind::Database,
+                    format!(
+                        "{} does not let this user read {jobs}, which says whether a queue worker is active",
+                        self.describe()
+                    ),
+                )
+                .hint(format!(
+                    "its owner can: GRANT SELECT ON {jobs} TO the user; a store that is named with --store needs it not"
+                )));
+            }
         }
         // By the database's clock, as Agno's workers lock by it.
         let sql = format!(

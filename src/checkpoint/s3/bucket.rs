@@ -44,6 +44,8 @@ pub(super) struct Request<'a> {
     pub payload: Payload,
     /// What it takes, for the message.
     pub right: &'static str,
+    /// Each one that gets there begins something new.
+    begins: bool,
 }
 
 impl<'a> Request<'a> {
@@ -55,7 +57,15 @@ impl<'a> Request<'a> {
             headers: HeaderMap::new(),
             payload: Payload::Nothing,
             right,
+            begins: false,
         }
+    }
+
+    /// Is made once more only where it was turned away: where its answer was lost, what it began
+    /// would stay.
+    pub(super) fn begins(mut self) -> Self {
+        self.begins = true;
+        self
     }
 
     pub(super) fn header(mut self, name: &'static str, value: &str) -> Self {
@@ -116,7 +126,8 @@ impl Bucket {
         let region = [settings.region.as_deref()]
             .into_iter()
             .flatten()
-            .chain(environment.first(&["AWS_REGION", "AWS_DEFAULT_REGION"]))
+            // boto3, which Agno uses, reads the first alone; other tools set the second.
+            .chain(environment.first(&["AWS_DEFAULT_REGION", "AWS_REGION"]))
             .chain(profiles.get("region"))
             .next()
             .unwrap_or("us-east-1")
@@ -160,7 +171,9 @@ impl Bucket {
                 Err(failure) => failure,
             };
             let passes = match &failure {
+                Failure::Refused(refusal) if request.begins => refusal.is_turned_away(),
                 Failure::Refused(refusal) => refusal.passes(),
+                Failure::Lost(_) if request.begins => false,
                 // What stalled has been waited for long enough.
                 Failure::Lost(error) => error.kind() != ErrorKind::Timeout,
                 Failure::Unsent(_) => false,

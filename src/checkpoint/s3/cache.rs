@@ -37,12 +37,18 @@ impl Cache {
         let lease = match self.store.blocking_open_archive(reference, watch) {
             Ok(lease) => lease,
             Err(error) if error.kind() == ErrorKind::ObjectMissing => return Ok(None),
-            Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
-            Err(error) => {
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::SizeMismatch | ErrorKind::ChecksumMismatch
+                ) =>
+            {
                 tracing::warn!("dropped from the cache: {error}");
                 self.store.blocking_delete(reference)?;
                 return Ok(None);
             }
+            // A copy that cannot be read now may well be right.
+            Err(error) => return Err(error),
         };
         // What was opened last is evicted last; a copy that went meanwhile needs no time.
         let now = Timespec {
@@ -97,8 +103,11 @@ impl Cache {
                 }
                 continue;
             }
+            if !is_object(name) || !about.is_file() {
+                continue;
+            }
             total += about.len();
-            if name != keep.sha256() && about.is_file() {
+            if name != keep.sha256() {
                 objects.push((opened, about.len(), path));
             }
         }
@@ -116,6 +125,11 @@ impl Cache {
         }
         Ok(())
     }
+}
+
+/// Whether a file of this name is one of the cache's: the folder may be one that holds other work.
+fn is_object(name: &str) -> bool {
+    name.len() == 64 && name.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 #[cfg(test)]
@@ -165,6 +179,42 @@ mod tests {
         let mut held = Vec::new();
         std::io::Read::read_to_end(&mut lease.reader(), &mut held).expect("read");
         assert_eq!(held, vec![1; 100]);
+    }
+
+    #[test]
+    fn a_strangers_files_are_neither_counted_nor_evicted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = Cache::create(folder.path().into(), 150, 1000).expect("a cache");
+        let strangers = ["thesis.txt".to_owned(), "F".repeat(64), "f".repeat(63)];
+        for name in &strangers {
+            std::fs::write(folder.path().join(name), [0; 400]).expect("written");
+        }
+        let watch = Watch::default();
+        let kept = object(1, 100);
+        let reference = kept.reference.clone();
+        cache.fill(kept, &watch).expect("kept");
+        assert!(cache.lease(&reference, &watch).expect("asked").is_some());
+        let small = object(2, 50);
+        cache.fill(small, &watch).expect("kept");
+        assert!(cache.lease(&reference, &watch).expect("asked").is_some());
+        cache.fill(object(3, 150), &watch).expect("kept");
+        assert!(cache.lease(&reference, &watch).expect("asked").is_none());
+        for name in &strangers {
+            assert!(folder.path().join(name).is_file(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_copy_that_cannot_be_read_now_is_not_dropped() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = Cache::create(folder.path().into(), 250, 1000).expect("a cache");
+        let watch = Watch::default();
+        let reference = object(1, 10).reference;
+        let path = folder.path().join(reference.sha256());
+        std::os::unix::fs::symlink(&path, &path).expect("a link to itself");
+        let told = cache.lease(&reference, &watch).expect_err("not to be read");
+        assert!(!told.to_string().is_empty());
+        assert!(path.symlink_metadata().is_ok());
     }
 
     #[test]

@@ -1,10 +1,15 @@
 //! What a bucket answers when it does not do what was asked, in one line.
 
+use std::time::Duration;
+
 use http::{HeaderMap, StatusCode};
 
 use super::xml::{Document, LONGEST};
 use crate::error::{Error, ErrorKind};
 use crate::text::visible;
+
+/// Nobody waits longer to be told why something was refused.
+const READING: Duration = Duration::from_secs(10);
 
 /// An answer that is no success. The body of a HEAD's answer is empty, so its code is, too.
 #[derive(Debug)]
@@ -21,14 +26,16 @@ impl Refusal {
     /// Reads what the body says, as far as it is worth it.
     pub(super) async fn read(mut response: reqwest::Response) -> Self {
         let mut body = Vec::new();
-        while let Ok(Ok(Some(piece))) =
-            tokio::time::timeout(std::time::Duration::from_secs(10), response.chunk()).await
-        {
-            body.extend_from_slice(&piece[..piece.len().min(LONGEST)]);
-            if body.len() >= LONGEST {
-                break;
+        let reading = async {
+            while let Ok(Some(piece)) = response.chunk().await {
+                body.extend_from_slice(&piece[..piece.len().min(LONGEST)]);
+                if body.len() >= LONGEST {
+                    break;
+                }
             }
-        }
+        };
+        // One limit for all of it: a drop now and then would hold us up for ever.
+        let _ = tokio::time::timeout(READING, reading).await;
         Self::new(
             response.status(),
             response.headers(),
@@ -84,6 +91,11 @@ impl Refusal {
                 | "ServiceUnavailable"
         );
         code || matches!(self.status.as_u16(), 429 | 500 | 502 | 503 | 504)
+    }
+
+    /// Too busy even to begin.
+    pub(super) fn is_turned_away(&self) -> bool {
+        matches!(self.status.as_u16(), 429 | 503)
     }
 
     /// One line about `what` (an object or a bucket) that was asked in `region`.
@@ -173,7 +185,8 @@ impl Refusal {
             .hint(format!(
                 "s3:GetObject on the prefix reads it; with s3:ListBucket on {bucket} a missing one \
                  would answer 404"
-            ));
+            ))
+            .source(Unlisted);
         }
         let right = needed.unwrap_or(what.right);
         Error::new(
@@ -199,6 +212,23 @@ impl Refusal {
         }
         told
     }
+}
+
+/// The bucket does not say whether an object is there.
+#[derive(Debug)]
+struct Unlisted;
+
+impl std::fmt::Display for Unlisted {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("403, without s3:ListBucket")
+    }
+}
+
+impl std::error::Error for Unlisted {}
+
+/// Whether a bucket that was reached refused to say if the object is there.
+pub(crate) fn may_be_missing(error: &Error) -> bool {
+    std::error::Error::source(error).is_some_and(|source| source.is::<Unlisted>())
 }
 
 /// What was asked for, for the message.

@@ -127,7 +127,9 @@ struct Upload {
 
 impl Upload {
     async fn begin(bucket: &Arc<Bucket>, key: &str, reference: &CheckpointRef) -> Result<Self> {
-        let request = Request::new(Method::POST, key, WRITE).query("uploads", "");
+        let request = Request::new(Method::POST, key, WRITE)
+            .query("uploads", "")
+            .begins();
         let request = labelled(request, reference);
         let told = document(answered(bucket, &request).await?).await?;
         let id = told.get("UploadId");
@@ -215,9 +217,11 @@ impl Drop for Upload {
 async fn abort(bucket: &Bucket, key: &str, id: &str) {
     let right = "s3:AbortMultipartUpload";
     let request = Request::new(Method::DELETE, key, right).query("uploadId", id);
-    let aborted = tokio::time::timeout(ABORTING, answered(bucket, &request)).await;
-    match aborted {
+    match tokio::time::timeout(ABORTING, bucket.send(&request)).await {
         Ok(Ok(_)) => tracing::info!("the upload was aborted"),
+        Ok(Err(Failure::Refused(refusal))) if refusal.code == "NoSuchUpload" => {
+            tracing::info!("the upload is gone already");
+        }
         _ => tracing::warn!("the upload could not be aborted: its parts stay in the bucket"),
     }
 }

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use tokio_postgres::types::Type;
-
+use super::rights::rights;
 use super::{Checks, Found, told_above};
-use crate::checkpoint::{CheckpointRef, SharedStore};
+use crate::checkpoint::{CheckpointRef, SharedStore, may_be_missing};
 use crate::cli::context::Context;
 use crate::cli::sign_in::{Needs, sign_in};
 use crate::config::Settings;
-use crate::error::{Error, Result};
-use crate::postgres::{Ping, Server};
-use crate::runs::{Opening, RunFilter, Runs, RunsDatabase, Tables, gate};
+use crate::error::{Error, ErrorKind, Result};
+use crate::postgres::Ping;
+use crate::progress::Watch;
+use crate::runs::{Opening, RunFilter, Runs, RunsDatabase, gate};
 use crate::text::{grouped, human_bytes, visible, visible_path};
 
 /// How many runs are looked through for one that committed a checkpoint.
@@ -24,10 +24,23 @@ pub(super) async fn look(context: &Context, checks: &mut Checks) {
         Ok(()) => settings.open_database(),
         Err(error) => Err(error),
     };
-    checks.look("database", reached(settings, &database)).await;
+    // The file that cannot be read may name what the options do not.
+    let unread = context.file().is_err();
+    let unknown = unread && settings.database.is_none();
+    checks
+        .look("database", async {
+            match unknown {
+                true => Found::skipped(told_above("the configuration")),
+                false => reached(settings, &database).await,
+            }
+        })
+        .await;
+    let database = checks.failure().map_or(database, Err);
     checks.look("tables", tables(settings, &database)).await;
     checks.look("rights", rights(settings, &database)).await;
+    let unnamed = unread && settings.store.is_none();
     let store = match &database {
+        _ if unnamed => Ok(Open::Nothing),
         Ok(database) => runs(settings, Arc::clone(database)),
         // The store that is named does not need the database, Agno's default does.
         Err(_) => settings
@@ -41,9 +54,18 @@ pub(super) async fn look(context: &Context, checks: &mut Checks) {
         Ok(open) => open.store().await,
         Err(error) => Err(error),
     };
-    checks.look("store", stored(settings, &store)).await;
+    let watch = context.watch();
     checks
-        .look("object", object(context, &database, &store))
+        .look("store", async {
+            match unnamed {
+                true => Found::skipped(told_above("the configuration")),
+                false => stored(settings, &store, &watch).await,
+            }
+        })
+        .await;
+    let store = checks.failure().map_or(store, Err);
+    checks
+        .look("object", object(settings, &database, &store, &watch))
         .await;
 }
 
@@ -61,7 +83,7 @@ async fn configuration(context: &Context) -> Result<Found> {
     Ok(Found::Well(what, in_force.warnings.clone()))
 }
 
-type Database = Result<Arc<dyn RunsDatabase>>;
+pub(super) type Database = Result<Arc<dyn RunsDatabase>>;
 
 async fn reached(settings: &Settings, database: &Database) -> Result<Found> {
     let database = database.as_ref().map_err(Error::copy)?;
@@ -97,7 +119,7 @@ fn answered(name: &str, ping: &Ping) -> Result<Found> {
 async fn tables(settings: &Settings, database: &Database) -> Result<Found> {
     let database = match database {
         Ok(database) => database,
-        Err(error) => return Found::skipped(told_above(error)),
+        Err(_) => return Found::skipped(told_above("the database")),
     };
     let agents = database.agents().await?;
     let runs: u64 = agents.iter().flat_map(|agent| agent.runs.values()).sum();
@@ -117,43 +139,6 @@ async fn tables(settings: &Settings, database: &Database) -> Result<Found> {
         ),
         notes,
     ))
-}
-
-/// A read of everything that is read is what shows that the rights are enough.
-async fn rights(settings: &Settings, database: &Database) -> Result<Found> {
-    let database = match database {
-        Ok(database) => database,
-        Err(error) => return Found::skipped(told_above(error)),
-    };
-    let page = database.page(&RunFilter::default(), 1, None).await?;
-    if let Some(run) = page.runs.first() {
-        database.run(&run.run_id).await?;
-        database.binding(&run.session_id).await?;
-    }
-    database.queue_worker_active().await?;
-    let mut notes = Vec::new();
-    if let Some(server) = settings.database_server()?
-        && may_write(&server, &settings.tables).await?
-    {
-        notes.push("the role may write, too; a role with SELECT alone is enough".into());
-    }
-    let what = "enough to read runs, sessions, bindings and the queue; nothing is ever written";
-    Ok(Found::Well(what.into(), notes))
-}
-
-/// Whether the role could change Agno's tables.
-async fn may_write(server: &Arc<Server>, tables: &Tables) -> Result<bool> {
-    const ASK: &str = "SELECT pg_catalog.has_table_privilege($1, 'INSERT, UPDATE, DELETE')";
-    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
-    let transaction = server.read().await?;
-    let mut may = false;
-    for table in [&tables.sessions, &tables.runs] {
-        let name = format!("{}.{}", quoted(&tables.schema), quoted(table));
-        let row = transaction.row(ASK, &[(&name, Type::TEXT)]).await?;
-        may |= row.is_some_and(|row| row.try_get(0).unwrap_or(false));
-    }
-    transaction.end().await?;
-    Ok(may)
 }
 
 /// The store that is to be opened, if one can be.
@@ -183,42 +168,82 @@ fn runs(settings: &Settings, database: Arc<dyn RunsDatabase>) -> Result<Open> {
     Ok(Open::Of(runs.with_durable_queue(settings.durable_queue)))
 }
 
-async fn stored(settings: &Settings, store: &Result<Option<SharedStore>>) -> Result<Found> {
-    match store {
-        Ok(Some(store)) if settings.store.is_some() => Found::well(store.describe()),
-        Ok(Some(store)) => Found::well(format!(
-            "{} (Agno's default, since none is named)",
-            store.describe()
-        )),
-        Ok(None) => Found::skipped(
-            "not looked at: none is named, and Agno's default is asked of the database",
-        ),
-        Err(error) => Err(error.copy()),
+async fn stored(
+    settings: &Settings,
+    store: &Result<Option<SharedStore>>,
+    watch: &Watch,
+) -> Result<Found> {
+    let store = match store {
+        Ok(Some(store)) => store,
+        Ok(None) => {
+            return Found::skipped(
+                "not looked at: none is named, and Agno's default is asked of the database",
+            );
+        }
+        Err(error) => return Err(error.copy()),
+    };
+    // Whether it answers at all: there is no object of this name.
+    let nothing = CheckpointRef::new("0".repeat(64), 1)?;
+    let mut what = store.describe();
+    if settings.store.is_none() {
+        what.push_str(" (Agno's default, since none is named)");
     }
+    let mut notes = Vec::new();
+    if let Err(error) = watch.unless_cancelled(store.contains(&nothing)).await {
+        if !may_be_missing(&error) {
+            return Err(error);
+        }
+        notes.push(
+            "it is reached, and does not let these credentials list: what is missing answers 403"
+                .into(),
+        );
+    }
+    Ok(Found::Well(what, notes))
 }
 
-/// Verifies the newest object that a run committed, every byte of it.
+/// Reads the newest object that a run committed, every byte of it.
 async fn object(
-    context: &Context,
+    settings: &Settings,
     database: &Database,
     store: &Result<Option<SharedStore>>,
+    watch: &Watch,
 ) -> Result<Found> {
     let (database, store) = match (database, store) {
         (Ok(database), Ok(Some(store))) => (database, store),
-        (Err(error), _) | (_, Err(error)) => return Found::skipped(told_above(error)),
+        (Err(_), _) => return Found::skipped(told_above("the database")),
+        (_, Err(_)) => return Found::skipped(told_above("the store")),
         (_, Ok(None)) => return Found::skipped("not looked at: there is no store"),
     };
-    let Some((run, reference)) = newest(database.as_ref()).await? else {
+    let newest = watch.unless_cancelled(newest(database.as_ref())).await?;
+    let Some((run, reference)) = newest else {
         return Found::skipped("no run of the newest committed a checkpoint");
     };
-    let watch = context.watch();
-    store.verify(&reference, &watch).await?;
+    match store.open_archive(&reference, watch).await {
+        Ok(lease) => drop(lease),
+        Err(error) if error.kind() == ErrorKind::ObjectMissing => {
+            return Err(error.hint(elsewhere(settings, database).await));
+        }
+        Err(error) => return Err(error),
+    }
     Found::well(format!(
         "{} of run {}, sha256 {}…: size and digest are right",
         human_bytes(reference.size()),
         visible(&run),
         &reference.sha256()[..12]
     ))
+}
+
+/// Where an object may be that retention does not delete, since no run is newer.
+async fn elsewhere(settings: &Settings, database: &Arc<dyn RunsDatabase>) -> String {
+    let beside_the_runs = settings.store.as_deref() == Some("postgres");
+    match database.checkpoints_table().await {
+        Ok(Some(table)) if !beside_the_runs => format!(
+            "another store may hold it: look at --store and its prefix; the database has a table of \
+             checkpoints, {}, which --store postgres reads",
+            visible(&table)
+        ),
+        _ => "another store may hold it: look at --store and its prefix".into(),
+    }
 }
 
 /// The newest run that passes the gate, and what it committed.

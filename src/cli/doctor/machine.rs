@@ -73,7 +73,7 @@ async fn private_files(scratch: &Result<Scratch>) -> Result<Found> {
 async fn worker(scratch: &Result<Scratch>) -> Result<Found> {
     let scratch = match scratch {
         Ok(scratch) => scratch.clone(),
-        Err(error) => return Found::skipped(super::told_above(error)),
+        Err(_) => return Found::skipped(super::told_above("the private files")),
     };
     let check = crate::checkpoint::blocking(move || crate::review::check_worker(&scratch)).await?;
     let held = match check.limits.as_slice() {

@@ -67,8 +67,18 @@ pub(super) struct Standing {
     may_use_schema: bool,
     sessions: Option<Relation>,
     runs: Option<Relation>,
-    bindings: bool,
-    jobs: bool,
+    bindings: Optional,
+    jobs: Optional,
+}
+
+/// How a table stands that can be done without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Optional {
+    /// It is not there, or is none of Agno's.
+    Absent,
+    /// It is there, and may not be read: what it says is unknown.
+    Hidden,
+    Readable,
 }
 
 impl Standing {
@@ -103,8 +113,10 @@ impl Standing {
                 found.insert(name, Relation { columns, readable });
             }
         }
-        let may_read = |name: &str, columns: &[&str]| {
-            may_use_schema && found.get(name).is_some_and(|one| one.may_read(columns))
+        let may_read = |name: &str, columns: &[&str]| match found.get(name) {
+            Some(one) if may_use_schema && one.may_read(columns) => Optional::Readable,
+            Some(one) if one.missing(columns).is_empty() => Optional::Hidden,
+            _ => Optional::Absent,
         };
         Ok(Self {
             has_schema: !rows.is_empty(),
@@ -131,11 +143,11 @@ impl Standing {
 
     /// Whether there are bindings that may be read.
     pub(super) fn has_bindings(&self) -> bool {
-        self.bindings
+        self.bindings == Optional::Readable
     }
 
-    /// Whether there is a queue of jobs that may be read.
-    pub(super) fn has_jobs(&self) -> bool {
+    /// How the queue of jobs stands.
+    pub(super) fn jobs(&self) -> Optional {
         self.jobs
     }
 
