@@ -23,6 +23,7 @@ mod target;
 mod verify;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::CommandFactory;
 
@@ -49,7 +50,9 @@ pub fn main() -> ExitCode {
             return ended(&output, Err(error));
         }
     };
-    let answer = context.block_on(run(&context, arguments.command));
+    let patience = patience(arguments.command.as_ref());
+    let running = run(&context, arguments.command);
+    let answer = context.block_on(unless_stopped(&context, patience, running));
     log::flush();
     let code = ended(context.output(), answer.and_then(|answer| answer));
     context.end();
@@ -102,6 +105,41 @@ fn ended(output: &Output, answer: Result<ExitCode>) -> ExitCode {
     }
 }
 
+/// How long `command` may take to end once it is told to: what writes removes what it began, and the
+/// interface puts the terminal back.
+fn patience(command: Option<&Command>) -> Duration {
+    match command {
+        None | Some(Command::Open(_) | Command::Demo(_)) => Duration::MAX,
+        Some(Command::Restore(_) | Command::Fetch(_) | Command::Capture(_)) => {
+            Duration::from_secs(30)
+        }
+        _ => Duration::from_secs(1),
+    }
+}
+
+/// Awaits `running`; once a signal has stopped it, no longer than `patience`, whoever does not answer.
+async fn unless_stopped<T>(
+    context: &Context,
+    patience: Duration,
+    running: impl Future<Output = Result<T>>,
+) -> Result<T> {
+    let mut running = std::pin::pin!(running);
+    tokio::select! {
+        biased;
+        answer = &mut running => return answer,
+        () = context.stopped() => {}
+    }
+    let silent = |error: &Error| {
+        use ErrorKind as Kind;
+        matches!(error.kind(), Kind::Timeout | Kind::Database | Kind::Store)
+    };
+    match tokio::time::timeout(patience, running).await {
+        Ok(Err(error)) if silent(&error) => Err(Error::cancelled()),
+        Ok(answer) => answer,
+        Err(_) => Err(Error::cancelled()),
+    }
+}
+
 /// Whether a wrong configuration ends `command`: doctor tells of it among the rest.
 fn needs_configuration(command: Option<&Command>) -> bool {
     match command {
@@ -123,7 +161,7 @@ async fn run(context: &Context, command: Option<Command>) -> Result<ExitCode> {
         Some(Command::Open(args)) => done(interface::at(context, args).await),
         Some(Command::Agents) => done(runs::agents(context).await),
         Some(Command::Runs(args)) => done(runs::runs(context, &args).await),
-        Some(Command::Show(args)) => done(show::show(context, &args).await),
+        Some(Command::Show(args)) => show::show(context, &args).await,
         Some(Command::Verify(args)) => verify::verify(context, &args).await,
         Some(Command::Tree(args)) => done(read::tree(context, &args).await),
         Some(Command::Cat(args)) => done(read::cat(context, &args).await),

@@ -22,7 +22,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::checkpoint::AwsEnvironment;
-use crate::error::{Error, ErrorKind, Result, fail};
+use crate::error::{Error, ErrorKind, Result};
+use crate::near::nearest;
 use crate::postgres::Surroundings;
 use crate::runs::{Runs, RunsDatabase, Tables};
 use crate::text::visible;
@@ -94,13 +95,13 @@ impl Settings {
         let Some(url) = self.database.as_deref().filter(|url| !url.is_empty()) else {
             return Err(
                 Error::new(ErrorKind::Usage, "No database is configured").hint(
-                    "name one with --db FILE or AFTERRUN_DB, or look at an example: afterrun demo",
+                    "name one with --db or AFTERRUN_DB, a SQLite file or postgresql://…, or look at an example: afterrun demo",
                 ),
             );
         };
         let database = open::database(self, url)?;
         tracing::info!(
-            "the database {} is open, to be read only; its tables are {} and {}",
+            "the database {} will be read, and read only; its tables are {} and {}",
             masked(url),
             visible(&self.tables.sessions),
             visible(&self.tables.runs)
@@ -123,17 +124,28 @@ impl Settings {
 
 /// A SQLite path out of a path or an SQLAlchemy URL (`sqlite:///relative`, `sqlite:////absolute`).
 fn sqlite_path(url: &str) -> Result<PathBuf> {
+    let unknown = |scheme: &str| {
+        let message = format!(
+            "{} is no database that is known: a SQLite path, sqlite:///path or postgresql://…",
+            masked(url)
+        );
+        let error = Error::new(ErrorKind::Usage, message);
+        let scheme = scheme.split('+').next().unwrap_or(scheme);
+        match nearest(scheme, ["postgresql", "postgres", "sqlite"]) {
+            Some(near) => error.hint(format!("did you mean {near}://?")),
+            None => error,
+        }
+    };
     let Some((scheme, rest)) = url.split_once("://") else {
-        return Ok(PathBuf::from(url));
+        let path = PathBuf::from(url);
+        // Nearly a URL: a message about the file would show the password.
+        if holds_secret(url) && !path.exists() {
+            return Err(unknown(url.split(':').next().unwrap_or_default()));
+        }
+        return Ok(path);
     };
     if scheme != "sqlite" && !scheme.starts_with("sqlite+") {
-        return fail(
-            ErrorKind::Usage,
-            format!(
-                "{} is no database that is known: a SQLite path, sqlite:///path or postgresql://…",
-                masked(url)
-            ),
-        );
+        return Err(unknown(scheme));
     }
     let path = rest.split('?').next().unwrap_or(rest);
     let relative = PathBuf::from(path.strip_prefix('/').unwrap_or(path));
@@ -167,5 +179,10 @@ mod tests {
             PathBuf::from("b.sqlite")
         );
         assert!(sqlite_path("mysql://x").is_err());
+        for nearly in ["postgressql://u:hunter2@h/x", "postgresql:u:hunter2@h/x"] {
+            let error = sqlite_path(nearly).expect_err(nearly);
+            assert!(!error.message().contains("hunter2"), "{error}");
+            assert_eq!(error.next_step(), Some("did you mean postgresql://?"));
+        }
     }
 }

@@ -68,7 +68,7 @@ fn what_is_in_force_is_printed_with_where_it_was_said() {
     insta::assert_snapshot!("in_force", ran.text());
     assert_eq!(
         ran.err,
-        "note: config.toml holds a password in a URL; use password_command, ~/.pgpass or PGPASSWORD instead\n"
+        "note: config.toml:9 holds a password in a URL; use password_command, ~/.pgpass or PGPASSWORD instead\n"
     );
     let document = values(&place, &options[1..], &[("AFTERRUN_THEME", "light")]);
     insta::assert_snapshot!(
@@ -495,6 +495,19 @@ mod passwords {
         let ran = run(&place, &["runs", "-vvv"], &[]);
         assert!(!refused(&ran.err), "{}", ran.err);
         assert!(!ran.err.contains(PASSWORD), "{}", ran.err);
+        // Another database than the one it stands beside is not told it.
+        for (words, environment) in [
+            (vec!["runs", "--db", &url], vec![]),
+            (vec!["runs"], vec![("AFTERRUN_DB", url.as_str())]),
+        ] {
+            let ran = run(&place, &words, &environment).exits(1);
+            assert!(refused(&ran.err), "{}", ran.err);
+            assert!(
+                ran.err.contains("password_command is not run"),
+                "{}",
+                ran.err
+            );
+        }
         // The environment comes before it, so a wrong one is what is refused.
         let ran = run(&place, &["runs"], &[("PGPASSWORD", "wrong")]);
         assert!(refused(&ran.exits(1).err));

@@ -8,13 +8,19 @@ use crate::archive::{CaptureRoots, CheckpointArchive, DEFAULT_NATIVE_EXCLUSIONS}
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::Json;
 use crate::private::PrivateFolder;
+use crate::progress::Watch;
 
 /// `afterrun capture`.
 pub(super) async fn capture(context: &Context, args: &CaptureArgs) -> Result<()> {
     let watch = context.watch();
     let state = Json::parse(&args.state)
         .map_err(|error| Error::new(ErrorKind::Usage, format!("--state is no JSON: {error}")))?;
-    let store = context.settings().create_store()?;
+    let store = match context.settings().create_store() {
+        Err(error) if context.settings().store.is_none() => {
+            return Err(beside_the_runs(context, error, &watch).await);
+        }
+        made => made?,
+    };
     let mut exclude: Vec<Vec<u8>> = DEFAULT_NATIVE_EXCLUSIONS
         .iter()
         .map(|path| path.to_vec())
@@ -42,4 +48,17 @@ pub(super) async fn capture(context: &Context, args: &CaptureArgs) -> Result<()>
         return output.document(&serde_json::json!(reference));
     }
     output.line(&format!("{} {}", reference.sha256(), reference.size()))
+}
+
+/// `error`, that no store is named, with the one that the database of the runs has.
+async fn beside_the_runs(context: &Context, error: Error, watch: &Watch) -> Error {
+    let Ok(database) = context.settings().open_database() else {
+        return error;
+    };
+    match watch.unless_cancelled(database.checkpoints_table()).await {
+        Ok(Some(table)) => error.hint(format!(
+            "the database of the runs has a table of checkpoints, {table}: --store postgres writes to it"
+        )),
+        _ => error,
+    }
 }

@@ -81,21 +81,26 @@ fn print(output: &Output, rows: &[Row]) -> Result<()> {
     let width = |text: &str| text.chars().count();
     let names = rows.iter().map(|(name, ..)| width(name)).max();
     let values = rows.iter().map(|(_, value, _)| width(value));
-    // One long URL does not push every source off the screen.
+    // One long URL does not push every source off the screen: its own stands below it.
     let values = values.filter(|width| *width <= LONG).max();
     let (names, values) = (names.unwrap_or(0), values.unwrap_or(0));
     for (name, value, source) in rows {
-        let gap = if source.is_empty() {
-            0
-        } else {
-            values.saturating_sub(width(value)) + 2
+        let long = width(value) > values && !source.is_empty();
+        let gap = match source.is_empty() || long {
+            true => 0,
+            false => values - width(value) + 2,
         };
+        let beside = if long { "" } else { source };
         output.styled(&[
             (Style::Strong, name),
             (Style::Plain, &" ".repeat(names - width(name) + 2)),
             (Style::Plain, value),
-            (Style::Dim, &format!("{:gap$}{source}", "")),
+            (Style::Dim, &format!("{:gap$}{beside}", "")),
         ])?;
+        if long {
+            let gap = names + values + 4;
+            output.styled(&[(Style::Dim, &format!("{:gap$}{source}", ""))])?;
+        }
     }
     Ok(())
 }

@@ -172,6 +172,11 @@ impl Context {
         Ok(runs)
     }
 
+    /// Waits until a signal stops what is at work.
+    pub(super) async fn stopped(&self) {
+        self.cancel.cancelled().await;
+    }
+
     /// A watch that Ctrl-C and SIGTERM cancel, so that what was begun is removed before we go; a
     /// second one ends us at once.
     pub(super) fn watch(&self) -> Watch {

@@ -8,8 +8,9 @@ use super::args::RunsArgs;
 use super::context::Context;
 use super::output::{Style, error_json};
 use crate::error::{Error, ErrorKind, Result};
-use crate::runs::{Opening, RunFilter, RunOrder, RunRow, gate};
-use crate::text::human_bytes;
+use crate::runs::{AgentSummary, Opening, RunFilter, RunOrder, RunRow, gate};
+use crate::text::{human_bytes, visible};
+use unicode_width::UnicodeWidthStr;
 
 /// `afterrun agents`.
 pub(super) async fn agents(context: &Context) -> Result<()> {
@@ -35,6 +36,13 @@ pub(super) async fn agents(context: &Context) -> Result<()> {
     if agents.is_empty() {
         return output.line("no runs yet");
     }
+    let id = |agent: &AgentSummary| match &agent.agent_id {
+        Some(id) => visible(id).into_owned(),
+        None => "(teams and workflows)".into(),
+    };
+    let name = |agent: &AgentSummary| visible(agent.name.as_deref().unwrap_or("")).into_owned();
+    let ids = widest(agents.iter().map(id));
+    let names = widest(agents.iter().map(name));
     for agent in agents {
         let counts: Vec<String> = agent
             .runs
@@ -42,17 +50,14 @@ pub(super) async fn agents(context: &Context) -> Result<()> {
             .map(|(status, count)| format!("{count} {status}"))
             .collect();
         output.styled(&[
-            (
-                Style::Strong,
-                agent.agent_id.as_deref().unwrap_or("(teams and workflows)"),
-            ),
-            (
-                Style::Plain,
-                &format!("  {}  ", agent.name.as_deref().unwrap_or("")),
-            ),
+            (Style::Strong, &padded(id(&agent), ids)),
+            (Style::Plain, &padded(name(&agent), names)),
             (
                 Style::Dim,
-                &format!("{} sessions · {}", agent.sessions, counts.join(" · ")),
+                &match agent.sessions {
+                    1 => format!("1 session · {}", counts.join(" · ")),
+                    more => format!("{more} sessions · {}", counts.join(" · ")),
+                },
             ),
         ])?;
     }
@@ -96,47 +101,52 @@ pub(super) async fn runs(context: &Context, args: &RunsArgs) -> Result<()> {
         output.note(notice);
     }
     let now = now();
+    let status = |run: &RunRow| match run.effective_status() {
+        status if status.is_empty() => "unknown".into(),
+        status => visible(&status).into_owned(),
+    };
+    let agent = |run: &RunRow| visible(run.agent_id.as_deref().unwrap_or("-")).into_owned();
+    let turn = |run: &RunRow| {
+        run.turn()
+            .map_or(String::new(), |turn| format!("turn {turn}"))
+    };
+    let since = |run: &RunRow| {
+        let at = run.created_at;
+        at.map_or(String::new(), |at| {
+            format!("{} ago", age(now.saturating_sub(at)))
+        })
+    };
+    let size = |run: &RunRow| {
+        let reference = gate(&run.run_id, Some(run), &context.opening()).ok();
+        reference.map_or(String::new(), |reference| human_bytes(reference.size()))
+    };
+    let rows = || page.runs.iter();
+    let ids = widest(rows().map(|run| visible(&run.run_id).into_owned()));
+    let (statuses, agents) = (widest(rows().map(status)), widest(rows().map(agent)));
+    let (turns, ages) = (widest(rows().map(turn)), widest(rows().map(since)));
+    let sizes = widest(rows().map(size));
     for run in &page.runs {
         let title = page
             .sessions
             .get(&run.session_id)
             .map_or(run.session_id.as_str(), |session| &session.title);
         let answer = gate(&run.run_id, Some(run), &context.opening());
-        let size = answer
-            .as_ref()
-            .map_or(String::new(), |reference| human_bytes(reference.size()));
-        let status = run.effective_status();
-        let style = match status.as_str() {
+        let style = match status(run).as_str() {
             "COMPLETED" => Style::Good,
             "ERROR" | "CANCELLED" => Style::Bad,
             _ => Style::Plain,
         };
         output.styled(&[
-            (Style::Strong, &run.run_id),
-            (Style::Plain, "  "),
             (
-                style,
-                if status.is_empty() {
-                    "unknown"
-                } else {
-                    &status
-                },
+                Style::Strong,
+                &padded(visible(&run.run_id).into_owned(), ids),
             ),
-            (
-                Style::Plain,
-                &format!("  {}", run.agent_id.as_deref().unwrap_or("-")),
-            ),
-            (
-                Style::Plain,
-                &run.turn()
-                    .map_or(String::new(), |turn| format!("  turn {turn}")),
-            ),
-            (
-                Style::Dim,
-                &run.created_at
-                    .map_or(String::new(), |at| format!("  {} ago", age(now - at))),
-            ),
-            (Style::Plain, &format!("  {size}  {title}")),
+            (style, &padded(status(run), statuses)),
+            (Style::Plain, &padded(agent(run), agents)),
+            (Style::Plain, &padded(turn(run), turns)),
+            (Style::Dim, &padded(since(run), ages)),
+            (Style::Plain, &padded(size(run), sizes)),
+            (Style::Plain, title),
         ])?;
         if let Err(error) = answer {
             output.styled(&[(Style::Dim, &format!("  └ {error}"))])?;
@@ -147,6 +157,21 @@ pub(super) async fn runs(context: &Context, args: &RunsArgs) -> Result<()> {
         None if page.runs.is_empty() => output.line("no run fits"),
         None => Ok(()),
     }
+}
+
+/// The columns that the widest of `cells` takes.
+fn widest(cells: impl Iterator<Item = String>) -> usize {
+    cells.map(|cell| cell.width()).max().unwrap_or(0)
+}
+
+/// `cell` filled up to `width` columns and the gap behind it; nothing where every cell is empty.
+fn padded(cell: String, width: usize) -> String {
+    let gap = if width == 0 {
+        0
+    } else {
+        width - cell.width() + 2
+    };
+    format!("{cell}{:gap$}", "")
 }
 
 /// One run as `runs --json` and `show --json` tell it.

@@ -1,5 +1,6 @@
 //! `show`: one run's row, proof chain and gate answer.
 
+use std::process::ExitCode;
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 use super::args::RunArg;
 use super::context::Context;
 use super::output::{Output, Style, error_json, put_bytes};
-use super::{runs, target};
+use super::{exit, runs, target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::{Progress, Stage, Watch};
 use crate::review::{Notice, Review};
@@ -15,14 +16,17 @@ use crate::runs::{Binding, OpenedRun, RunRow, gate, told};
 use crate::text::grouped;
 
 /// `afterrun show`.
-pub(super) async fn show(context: &Context, args: &RunArg) -> Result<()> {
+///
+/// What the gate, the object and the archive answer is what was asked for, so that it exits 0; what kept
+/// them from being asked exits with its own code.
+pub(super) async fn show(context: &Context, args: &RunArg) -> Result<ExitCode> {
     let signals = context.watch();
     let runs = context.runs().await?;
     let id = target::run_id(&runs, &args.run, &signals).await?;
     let database = runs.database();
     let Some(row) = signals.unless_cancelled(database.run(&id)).await? else {
         gate(&id, None, &context.opening())?;
-        return Ok(());
+        return Ok(ExitCode::SUCCESS);
     };
     let passed = std::sync::Arc::new(Mutex::new(Vec::new()));
     let heard = std::sync::Arc::clone(&passed);
@@ -48,17 +52,20 @@ pub(super) async fn show(context: &Context, args: &RunArg) -> Result<()> {
         .map(|passed| passed.clone())
         .unwrap_or_default();
     let proof = Proof::new(&row, &passed, &opened);
-    let notices = review
+    let mut notices = review
         .as_ref()
         .map(|review| review.notices().to_vec())
         .unwrap_or_default();
-    let binding = signals
-        .unless_cancelled(database.binding(&row.session_id))
-        .await?;
+    let binding = signals.unless_cancelled(database.binding(&row.session_id));
+    let binding = noted(binding.await, "the session's binding", &mut notices)?.flatten();
+    let code = match &opened {
+        Err(error) if is_failure(error.kind()) => exit::code(error.kind()),
+        _ => ExitCode::SUCCESS,
+    };
     let output = context.output();
     if output.json {
         let refusal = gate(&id, Some(&row), &context.opening()).err();
-        return output.document(&json!({
+        output.document(&json!({
             "run": runs::run_json(&row, &context.opening()),
             "gate": refusal.as_ref().map(error_json),
             "proof": proof.json(),
@@ -67,21 +74,49 @@ pub(super) async fn show(context: &Context, args: &RunArg) -> Result<()> {
             "state": opened.as_ref().ok().map(|opened| opened.archive.state().to_serde()),
             "notices": notices.iter().map(notice_json).collect::<Vec<_>>(),
             "binding": binding.as_ref().map(binding_json),
-        }));
+        }))?;
+        return Ok(code);
     }
+    let session = match &binding {
+        Some(_) => {
+            let session = signals.unless_cancelled(database.session(&row.session_id));
+            noted(session.await, "the session's runs", &mut notices)?
+        }
+        None => None,
+    };
     print(output, &row, &proof, &opened, &notices)?;
     let Some(binding) = binding else {
-        return Ok(());
+        return Ok(code);
     };
-    let session = signals
-        .unless_cancelled(database.session(&row.session_id))
-        .await?;
+    let session = session.unwrap_or_default();
     let rows: Vec<&RunRow> = session.iter().collect();
     for (name, value) in told(&binding, &rows, runs::now()) {
         let name = format!("{name:<11}");
         output.styled(&[(Style::Dim, &name), (Style::Plain, &value)])?;
     }
-    Ok(())
+    Ok(code)
+}
+
+/// What was read, or a notice that it was not: the rest of the answer is worth having all the same.
+fn noted<T>(read: Result<T>, what: &str, notices: &mut Vec<Notice>) -> Result<Option<T>> {
+    match read {
+        Ok(read) => Ok(Some(read)),
+        Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
+        Err(error) => {
+            let message = format!("{what} could not be read: {error}");
+            notices.push(Notice::new("unread", message));
+            Ok(None)
+        }
+    }
+}
+
+/// Whether `kind` says that database or store did not serve, and nothing about the run.
+fn is_failure(kind: ErrorKind) -> bool {
+    use ErrorKind as Kind;
+    matches!(
+        kind,
+        Kind::Store | Kind::Database | Kind::Io | Kind::Timeout | Kind::Unsupported | Kind::Usage
+    )
 }
 
 /// What a session is bound to, in JSON; times in epoch seconds.

@@ -80,6 +80,15 @@ async fn printed(context: &Context) -> Result<Option<Password>> {
     let Some(words) = in_force.values.words(Key::PasswordCommand) else {
         return Ok(None);
     };
+    if !in_force.command_is_of_database {
+        if !context.output().json {
+            context.output().note(
+                "password_command is not run: it is for the database that is named beside it in the \
+                 configuration, and another one would be told the password",
+            );
+        }
+        return Ok(None);
+    }
     if in_force.written_by_others {
         let file = context.file_place().map(visible_path).unwrap_or_default();
         let message = format!("password_command is not run: others can write {file}");

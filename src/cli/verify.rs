@@ -89,11 +89,16 @@ pub(super) async fn verify(context: &Context, args: &VerifyArgs) -> Result<ExitC
                     }),
                 ),
             ])?,
-            Err(error) => output.styled(&[
-                (Style::Bad, "✖ "),
-                (Style::Strong, name),
-                (Style::Plain, &format!("  {error}")),
-            ])?,
+            Err(error) => {
+                output.styled(&[
+                    (Style::Bad, "✖ "),
+                    (Style::Strong, name),
+                    (Style::Plain, &format!("  {error}")),
+                ])?;
+                if let Some(hint) = error.next_step() {
+                    output.styled(&[(Style::Dim, &format!("  hint: {hint}"))])?;
+                }
+            }
         }
     }
     Ok(code)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::file::ConfigFile;
 use super::key::{KEYS, Key, Value};
 use super::layer::{Layer, Source};
-use super::{Settings, masked};
+use super::{Settings, holds_secret, masked};
 use crate::error::{Error, ErrorKind, Result};
 use crate::runs::Tables;
 use crate::text::{grouped, visible, visible_path};
@@ -36,6 +36,9 @@ pub struct InForce {
     pub warnings: Vec<String>,
     /// Whether somebody else may have written the file, so that no command in it is run.
     pub written_by_others: bool,
+    /// Whether the database in force is named by the part of the file that names the password's
+    /// command.
+    pub command_is_of_database: bool,
 }
 
 impl InForce {
@@ -58,12 +61,17 @@ impl InForce {
         }
         lower.expand(home);
         let keys = part.unwrap_or(&file.top);
+        let in_part = |key| part.is_some_and(|part| part.layer.get(key).is_some());
+        let same_part = in_part(Key::Db) == in_part(Key::PasswordCommand);
+        let values = lower.below(&said.layer);
+        let of_file = matches!(values.source(Key::Db), Source::File(_));
         Ok(Self {
-            values: lower.below(&said.layer),
+            warnings: warnings(file, &values),
+            values,
+            command_is_of_database: same_part && of_file,
             profile,
             rebound: keys.rebound.clone(),
             keymap: keys.keymap.clone(),
-            warnings: warnings(file),
             written_by_others: file.written_by_others.is_some(),
         })
     }
@@ -156,7 +164,7 @@ fn in_units(bytes: u64) -> String {
 }
 
 /// What others may do to the file, or read in it.
-fn warnings(file: &ConfigFile) -> Vec<String> {
+fn warnings(file: &ConfigFile, values: &Layer) -> Vec<String> {
     let Some(path) = file.path.as_deref().map(visible_path) else {
         return Vec::new();
     };
@@ -166,11 +174,14 @@ fn warnings(file: &ConfigFile) -> Vec<String> {
             "{path} is not safe: {why}, and it may name commands; chmod go-w, and chown it to yourself"
         ));
     }
-    let holds = |part: &super::file::Part| part.holds_password();
-    if holds(&file.top) || file.profiles.iter().any(|profile| holds(&profile.part)) {
-        warnings.push(format!(
-            "{path} holds a password in a URL; use password_command, ~/.pgpass or PGPASSWORD instead"
-        ));
+    for key in [Key::Db, Key::Store] {
+        if let (Source::File(line), Some(url)) = (values.source(key), values.text(key))
+            && holds_secret(url)
+        {
+            warnings.push(format!(
+                "{path}:{line} holds a password in a URL; use password_command, ~/.pgpass or PGPASSWORD instead"
+            ));
+        }
     }
     warnings
 }

@@ -5,11 +5,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Settings;
+use super::store::Named;
 use crate::error::Result;
 use crate::postgres::{Server, is_named_by};
-
-/// Parameters of a store's URL that are no database's.
-const OF_THE_STORE: [&str; 2] = ["schema", "table"];
 
 /// The databases that were named so far, by their URLs.
 #[derive(Clone, Debug, Default)]
@@ -49,23 +47,8 @@ impl Settings {
     /// As [`Settings::server`].
     pub fn store_server(&self) -> Result<Option<Arc<Server>>> {
         let url = self.store.as_deref().filter(|url| is_named_by(url));
-        url.map(|url| self.server(&of_database(url))).transpose()
-    }
-}
-
-/// A store's URL without what is the store's.
-fn of_database(url: &str) -> String {
-    let Some((server, query)) = url.split_once('?') else {
-        return url.to_owned();
-    };
-    let of_store = |item: &&str| OF_THE_STORE.contains(&item.split('=').next().unwrap_or(item));
-    let rest: Vec<&str> = query
-        .split('&')
-        .filter(|item| !item.is_empty() && !of_store(item))
-        .collect();
-    match rest.is_empty() {
-        true => server.to_owned(),
-        false => format!("{server}?{}", rest.join("&")),
+        url.map(|url| self.server(&Named::in_url(url)?.server))
+            .transpose()
     }
 }
 

@@ -3,13 +3,21 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{Settings, s3};
+use super::{Settings, holds_secret, masked, s3};
 use crate::checkpoint::{FileCheckpointStore, PostgresCheckpointStore, SharedStore};
 use crate::error::{Error, ErrorKind, Result};
+use crate::near::nearest;
 use crate::postgres::is_named_by;
+use crate::text::visible;
 
 /// The word for tables of the database that the runs are in.
 const BESIDE_THE_RUNS: &str = "postgres";
+
+/// How a store's URL may begin.
+const SCHEMES: [&str; 4] = ["postgresql", "postgres", "s3", "file"];
+
+/// What a store's URL names beside its database.
+const PARAMETERS: [&str; 2] = ["schema", "table"];
 
 impl Settings {
     /// Opens the store that is named, for reading.
@@ -34,8 +42,11 @@ impl Settings {
     ) -> Result<SharedStore> {
         let Some(url) = self.store.as_deref().filter(|url| !url.is_empty()) else {
             return Err(Error::new(ErrorKind::Usage, "No checkpoint store is named")
-                .hint("name a directory with --store DIR or AFTERRUN_STORE"));
+                .hint(
+                    "name one with --store or AFTERRUN_STORE: a directory, s3://BUCKET/PREFIX, or postgresql://…",
+                ));
         };
+        understood(url)?;
         let store: SharedStore = if url == BESIDE_THE_RUNS || is_named_by(url) {
             Arc::new(self.postgres_store(url)?)
         } else if let Some(bucket) = s3::store(self)? {
@@ -81,18 +92,58 @@ impl Settings {
     }
 }
 
+/// Refuses what is a URL, or nearly one, of nothing that is a store: as a directory's name it would be
+/// made, and shown with the password in it.
+fn understood(url: &str) -> Result<()> {
+    if url == BESIDE_THE_RUNS || is_named_by(url) || url.starts_with("s3://") {
+        return Ok(());
+    }
+    let lower = url.to_lowercase();
+    let scheme = lower.split_once(':').map(|(scheme, _)| scheme);
+    let near = match scheme {
+        Some("s3a" | "s3n" | "s3") => Some("s3"),
+        Some("http" | "https") => {
+            return Err(unknown(url).hint(
+                "a bucket of another service is named s3://BUCKET/PREFIX?endpoint_url=https://HOST",
+            ));
+        }
+        Some("file") if url.starts_with("file://") && !holds_secret(url) => return Ok(()),
+        Some(scheme) if lower.contains("://") || holds_secret(url) => {
+            nearest(scheme.split('+').next().unwrap_or(scheme), SCHEMES)
+        }
+        Some(scheme) if SCHEMES.contains(&scheme) => nearest(scheme, SCHEMES),
+        Some(_) => return Ok(()),
+        None if lower == BESIDE_THE_RUNS => {
+            return Err(unknown(url).hint("did you mean --store postgres?"));
+        }
+        None => return Ok(()),
+    };
+    Err(unknown(url).hint(match near {
+        Some(near) => format!("did you mean {near}://?"),
+        None => "name a directory, s3://BUCKET/PREFIX, postgres, or postgresql://…".into(),
+    }))
+}
+
+fn unknown(url: &str) -> Error {
+    let message = format!("{} is no store that is known", masked(url));
+    Error::new(ErrorKind::Usage, message)
+}
+
 /// What a store's URL names.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Named {
+pub(super) struct Named {
     /// The URL without what is ours.
-    server: String,
+    pub(super) server: String,
     schema: Option<String>,
     table: Option<String>,
 }
 
 impl Named {
     /// Takes `schema` and `table` off the query of `url`; the rest is the server's.
-    fn in_url(url: &str) -> Result<Self> {
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] for what is misspelt, named twice, or no text.
+    pub(super) fn in_url(url: &str) -> Result<Self> {
         let Some((server, query)) = url.split_once('?') else {
             return Ok(Self {
                 server: url.to_owned(),
@@ -106,6 +157,11 @@ impl Named {
                 "schema" => &mut this.schema,
                 "table" => &mut this.table,
                 _ => {
+                    if let Some(near) = nearest(key, PARAMETERS) {
+                        let message = format!("The store's URL has no parameter {}", visible(key));
+                        return Err(Error::new(ErrorKind::Usage, message)
+                            .hint(format!("did you mean {near}?")));
+                    }
                     rest.push(item);
                     continue;
                 }
@@ -184,6 +240,54 @@ mod tests {
             let answer = Named::in_url(&format!("postgresql://db/agno?{wrong}"));
             let error = answer.expect_err(wrong);
             assert_eq!(error.kind(), ErrorKind::Usage, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_store_is_told_without_its_password() {
+        for (url, shown, hint) in [
+            ("ftp://u:hunter2@x/y", "ftp://u:***@x/y", "name a directory"),
+            ("s3a://k:hunter2@b", "s3a://k:***@b", "did you mean s3://?"),
+            ("S3://b/p", "S3://b/p", "did you mean s3://?"),
+            ("s3:b", "s3:b", "did you mean s3://?"),
+            (
+                "https://u:hunter2@h/b",
+                "https://u:***@h/b",
+                "a bucket of another service",
+            ),
+            (
+                "postgressql://u:hunter2@h/db",
+                "postgressql://u:***@h/db",
+                "did you mean postgresql://?",
+            ),
+            (
+                "postgresql:/u:hunter2@h/db",
+                "postgresql:***@h/db",
+                "did you mean postgresql://?",
+            ),
+            (
+                "file://u:hunter2@h/x",
+                "file://u:***@h/x",
+                "did you mean file://?",
+            ),
+            ("u:hunter2@h/db", "u:***@h/db", "name a directory"),
+            ("POSTGRES", "POSTGRES", "did you mean --store postgres?"),
+        ] {
+            let error = store(None, url).expect_err(url);
+            assert_eq!(error.kind(), ErrorKind::Usage, "{url}");
+            assert_eq!(
+                error.message(),
+                format!("{shown} is no store that is known")
+            );
+            let next = error.next_step().unwrap_or_default();
+            assert!(next.starts_with(hint), "{url}: {next}");
+        }
+        let error = store(None, "postgresql://db/agno?shema=ai").expect_err("a slip");
+        assert_eq!(error.message(), "The store's URL has no parameter shema");
+        assert_eq!(error.next_step(), Some("did you mean schema?"));
+        for directory in ["/no/such:thing", "no:such", "/no/a:b@c"] {
+            let error = store(None, directory).expect_err("nothing there");
+            assert_eq!(error.kind(), ErrorKind::Store, "{directory}");
         }
     }
 

@@ -58,7 +58,10 @@ fn computer(binding: &Binding, now: i64) -> String {
     match binding.warm_until {
         Some(until) if until >= now => format!("warm until {}", time(until)),
         Some(until) => format!("was kept warm until {}", time(until)),
-        None if binding.run_id.is_some() => "in use by the turn".into(),
+        None if binding.run_id.is_some() => match binding.held_until {
+            Some(until) if until < now => format!("in use until {}", time(until)),
+            _ => "in use by the turn".into(),
+        },
         None => "gone".into(),
     }
 }
@@ -151,6 +154,10 @@ mod tests {
             ]
         );
         assert!(lines(&binding, 171)[0].ends_with("whose lease ran out at 1970-01-01T00:02:50Z"));
+        assert_eq!(
+            lines(&binding, 171)[4],
+            "computer: in use until 1970-01-01T00:02:50Z"
+        );
         binding.run_id = None;
         binding.retired.clear();
         binding.warm_until = Some(170);
