@@ -859,7 +859,7 @@ async fn other_layouts_and_missing_rights_are_named_and_reading_is_enough() {
     let unseen = open(&reader, Tables::default());
     let unseen = Runs::new(Arc::new(unseen), None, Some(folder.path().to_path_buf()));
     let refusal = unseen.checkpoint_store().await.expect_err("refused");
-    assert_eq!(refusal.kind(), ErrorKind::Database);
+    assert_eq!(refusal.kind(), ErrorKind::Store);
     let hint = refusal.next_step().unwrap_or_default();
     assert!(
         hint.contains("GRANT SELECT ON \"ai\".\"agno_jobs\" TO"),

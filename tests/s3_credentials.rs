@@ -498,6 +498,26 @@ fn the_command_line_reads_and_stores_and_shows_no_secret() {
         "{}",
         refused.text()
     );
+    // Doctor reads every byte: labels that are right say nothing of what is below them.
+    let doctor = ["doctor", "--db", database, "--store", &url];
+    let well = run(&doctor, SECRET).exits(0);
+    assert!(well.text().contains("size and digest are right"));
+    for entry in std::fs::read_dir(&world.store).expect("listed").flatten() {
+        let (mut bytes, name) = (
+            std::fs::read(entry.path()).expect("read"),
+            entry.file_name(),
+        );
+        let digest = name.to_str().expect("a digest");
+        if let Some(last) = bytes.last_mut() {
+            *last ^= 1;
+        }
+        let key = format!("team a/{digest}.tar.gz");
+        server.plant(&key, &bytes, &[("sha256", digest)]);
+    }
+    let damaged = run(&doctor, SECRET).exits(5);
+    assert!(damaged.text().contains("Checkpoint checksum mismatch"));
+    let unasked = run(&doctor, "hunter2-wrong").exits(1);
+    assert!(unasked.text().contains("✖ store"), "{}", unasked.text());
     let unknown = run(
         &[
             "verify",

@@ -256,12 +256,13 @@ impl RunsDatabase for PostgresRuns {
                 read.end().await?;
                 return Ok(false);
             }
-            // A worker that cannot be seen may be at work all the same.
+            // A worker that cannot be seen may be at work all the same. It is the default store
+            // that this refuses: the database is well.
             Optional::Hidden => {
                 let jobs = visible(&read.named.jobs).into_owned();
                 read.end().await?;
                 return Err(Error::new(
-                    ErrorKind::Database,
+                    ErrorKind::Store,
                     format!(
                         "{} does not let this user read {jobs}, which says whether a queue worker is active",
                         self.describe()

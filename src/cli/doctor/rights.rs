@@ -49,9 +49,7 @@ pub(super) async fn rights(settings: &Settings, database: &Database) -> Result<F
         Some(_) => "no right",
     };
     let unseen = match queue {
-        Err(error) if error.kind() == ErrorKind::Database && state(JOBS) == "no right" => {
-            Some(error)
-        }
+        Err(error) if error.kind() == ErrorKind::Store && state(JOBS) == "no right" => Some(error),
         queue => queue.map(|_| None)?,
     };
     let hint = unseen.as_ref().and_then(Error::next_step);
