@@ -19,6 +19,9 @@ use crate::tui::keymap::Rebound;
 /// The longest value that the sources are lined up behind.
 const LONG: usize = 48;
 
+/// What stands behind the name of a file that nobody has written.
+const MISSING: &str = "not there";
+
 /// `afterrun config`.
 pub(super) fn config(context: &Context, args: &ConfigArgs) -> Result<()> {
     let output = context.output();
@@ -59,7 +62,7 @@ fn heading(in_force: &InForce, place: Option<&Path>, there: bool, profiles: &[&s
         Some(path) => visible_path(path),
         None => "no place: neither XDG_CONFIG_HOME nor HOME is set".into(),
     };
-    let missing = if there { "" } else { "not there" };
+    let missing = if there { "" } else { MISSING };
     let (name, source) = match &in_force.profile {
         Some((name, source)) => (visible(name).into_owned(), told(*source, place)),
         None => ("-".into(), String::new()),
@@ -85,10 +88,10 @@ fn print(output: &Output, rows: &[Row]) -> Result<()> {
     let values = values.filter(|width| *width <= LONG).max();
     let (names, values) = (names.unwrap_or(0), values.unwrap_or(0));
     for (name, value, source) in rows {
-        let long = width(value) > values && !source.is_empty();
+        let long = width(value) > values && !source.is_empty() && source != MISSING;
         let gap = match source.is_empty() || long {
             true => 0,
-            false => values - width(value) + 2,
+            false => values.saturating_sub(width(value)) + 2,
         };
         let beside = if long { "" } else { source };
         output.styled(&[
