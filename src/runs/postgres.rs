@@ -171,7 +171,7 @@ impl RunsDatabase for PostgresRuns {
                 ErrorKind::Limit,
                 format!(
                     "Session {} has more than the {SESSION} runs that are read of one",
-                    crate::text::visible(session_id)
+                    visible(session_id)
                 ),
             )
             .hint("a page of them at a time is listed: afterrun runs --session"));
