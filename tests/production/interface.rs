@@ -127,6 +127,8 @@ pub fn refused(scene: &Scene) {
     scene
         .cluster
         .sql(&name, "GRANT SELECT ON ai.agno_runs TO looks");
+    // By itself it would wait longer each time.
+    terminal.keys("R");
     terminal.wait_for("23 runs · live");
     quit(terminal, &place);
 }
