@@ -50,8 +50,8 @@ pub(super) async fn agents(context: &Context) -> Result<()> {
             .map(|(status, count)| format!("{count} {status}"))
             .collect();
         output.styled(&[
-            (Style::Strong, &padded(id(&agent), ids)),
-            (Style::Plain, &padded(name(&agent), names)),
+            (Style::Strong, &padded(&id(&agent), ids)),
+            (Style::Plain, &padded(&name(&agent), names)),
             (
                 Style::Dim,
                 &match agent.sessions {
@@ -137,15 +137,12 @@ pub(super) async fn runs(context: &Context, args: &RunsArgs) -> Result<()> {
             _ => Style::Plain,
         };
         output.styled(&[
-            (
-                Style::Strong,
-                &padded(visible(&run.run_id).into_owned(), ids),
-            ),
-            (style, &padded(status(run), statuses)),
-            (Style::Plain, &padded(agent(run), agents)),
-            (Style::Plain, &padded(turn(run), turns)),
-            (Style::Dim, &padded(since(run), ages)),
-            (Style::Plain, &padded(size(run), sizes)),
+            (Style::Strong, &padded(&visible(&run.run_id), ids)),
+            (style, &padded(&status(run), statuses)),
+            (Style::Plain, &padded(&agent(run), agents)),
+            (Style::Plain, &padded(&turn(run), turns)),
+            (Style::Dim, &padded(&since(run), ages)),
+            (Style::Plain, &padded(&size(run), sizes)),
             (Style::Plain, title),
         ])?;
         if let Err(error) = answer {
@@ -165,11 +162,11 @@ fn widest(cells: impl Iterator<Item = String>) -> usize {
 }
 
 /// `cell` filled up to `width` columns and the gap behind it; nothing where every cell is empty.
-fn padded(cell: String, width: usize) -> String {
+fn padded(cell: &str, width: usize) -> String {
     let gap = if width == 0 {
         0
     } else {
-        width - cell.width() + 2
+        width.saturating_sub(cell.width()) + 2
     };
     format!("{cell}{:gap$}", "")
 }
