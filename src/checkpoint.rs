@@ -15,6 +15,7 @@ pub use lease::Lease;
 pub use postgres::PostgresCheckpointStore;
 pub(crate) use reference::is_digest;
 pub use reference::{CheckpointLimits, CheckpointRef};
+#[cfg(feature = "app")]
 pub(crate) use s3::may_be_missing;
 pub use s3::{AwsEnvironment, S3CheckpointStore, S3Settings};
 pub use store::{CheckpointStore, SharedStore, StoredObject};

@@ -37,6 +37,7 @@ use crate::scratch::Scratch;
 use crate::text::visible;
 
 pub use self::environment::AwsEnvironment;
+#[cfg(feature = "app")]
 pub(crate) use self::refusal::may_be_missing;
 pub use self::settings::S3Settings;
 

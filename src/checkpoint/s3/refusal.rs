@@ -227,6 +227,7 @@ impl std::fmt::Display for Unlisted {
 impl std::error::Error for Unlisted {}
 
 /// Whether a bucket that was reached refused to say if the object is there.
+#[cfg(feature = "app")]
 pub(crate) fn may_be_missing(error: &Error) -> bool {
     std::error::Error::source(error).is_some_and(|source| source.is::<Unlisted>())
 }
