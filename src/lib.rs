@@ -75,6 +75,7 @@ pub mod cli;
 pub mod config;
 #[cfg(feature = "app")]
 pub mod demo;
+mod discard;
 mod error;
 pub mod json;
 mod near;

@@ -190,7 +190,7 @@ fn an_interrupted_restore_leaves_nothing() {
     let archive = captured(&place, &["--plain"]);
     let before = names(&place.path(""));
     let args = ["restore", "--archive", &archive, "out"];
-    let now = || begun(&place.path(""), ".restore-");
+    let now = || begun(&place.path(""), ".afterrun-restore-");
     let undo = || std::fs::remove_dir_all(place.path("out")).expect("restored");
     let (code, said) = interrupted_in_time(&place, &args, now, undo);
     assert_eq!((code, &said[..]), (Some(130), "afterrun: Cancelled\n"));

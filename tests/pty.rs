@@ -356,7 +356,7 @@ fn stopped_restore(place: &Place, run: &str, keys: &str) -> Option<Terminal> {
     terminal.keys("\x15out\r");
     terminal.wait_for("Plan");
     terminal.keys("\r");
-    let begun = |name: &String| name.starts_with(".restore-") || name == "out";
+    let begun = |name: &String| name.starts_with(".afterrun-restore-") || name == "out";
     terminal.wait("the restore", |_| names(&place.path("")).iter().any(begun));
     terminal.keys(keys);
     if place.path("out").exists() {

@@ -1,19 +1,21 @@
 //! Writing an archive's two roots to a new directory: all of it, or nothing.
 //!
-//! Everything is written into a hidden 0700 sibling of the destination and renamed last. Links come
-//! after every file, so no path ever leads through one; directory times and modes come last,
-//! deepest first. Modes ignore the umask, as Agno's do.
+//! Everything is written into a hidden 0700 sibling of the destination (`staging.rs`) and renamed
+//! last. Links come after every file, and no path is followed through one (`beneath.rs`), whoever
+//! puts it there; directory times and modes come last, deepest first. Modes ignore the umask, as
+//! Agno's do.
 
-use std::fs::File;
+mod beneath;
+mod staging;
+
 use std::io::Write;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Timespec, Timestamps};
-use rustix::io::Errno;
+use rustix::fs::{Mode, Timespec, Timestamps};
 
+use self::beneath::Beneath;
+use self::staging::Staging;
 use super::links::check_restorable;
 use super::{Archive, Entry, EntryKind, graph};
 use crate::checkpoint::blocking;
@@ -262,13 +264,12 @@ impl RestorePlan<'_> {
     /// What the file system refuses; [`ErrorKind::Cancelled`]; [`ErrorKind::Exists`] when the
     /// destination appeared meanwhile.
     pub fn carry_out(self, watch: &Watch) -> Result<RestoreReport> {
-        let parent = parent_of(&self.destination);
-        let staging = Staging::new(&parent)?;
+        let staging = Staging::beside(&self.destination)?;
         self.directories(&staging)?;
         self.files(&staging, watch)?;
         self.links(&staging)?;
         self.settle(&staging, watch)?;
-        staging.publish(&self.destination)?;
+        staging.publish()?;
         watch.passed(Stage::Restore, self.bytes);
         Ok(self.report())
     }
@@ -277,9 +278,10 @@ impl RestorePlan<'_> {
         let mut directories: Vec<_> = self.entries.iter().filter(|e| e.is_directory()).collect();
         // A parent may stand after its child in the archive; shorter paths come first.
         directories.sort_by_key(|entry| entry.path.split(|b| *b == b'/').count());
+        let mut beneath = staging.beneath();
         for entry in directories {
-            rustix::fs::mkdirat(&staging.root, os_path(entry), Mode::RWXU)
-                .map_err(|error| self.failed(error))?;
+            let made = beneath.make_directory(&entry.path);
+            made.map_err(|error| self.failed(error))?;
         }
         Ok(())
     }
@@ -293,14 +295,14 @@ impl RestorePlan<'_> {
             .collect();
         let (next, written) = (AtomicUsize::new(0), AtomicU64::new(0));
         let work = || -> Result<()> {
-            let mut piece = Vec::new();
+            let (mut piece, mut beneath) = (Vec::new(), staging.beneath());
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(entry) = files.get(index) else {
                     return Ok(());
                 };
                 watch.check()?;
-                self.file(staging, entry, &mut piece, watch, &written)
+                self.file(&mut beneath, entry, &mut piece, watch, &written)
                     // The other writer need not go on.
                     .inspect_err(|_| next.store(files.len(), Ordering::Relaxed))?;
                 if index.is_multiple_of(64) {
@@ -326,7 +328,7 @@ impl RestorePlan<'_> {
 
     fn file(
         &self,
-        staging: &Staging,
+        beneath: &mut Beneath<'_>,
         entry: &Entry,
         piece: &mut Vec<u8>,
         watch: &Watch,
@@ -335,16 +337,8 @@ impl RestorePlan<'_> {
         let EntryKind::File { offset, size } = entry.kind else {
             return Ok(());
         };
-        let flags =
-            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut file = rustix::fs::openat(
-            &staging.root,
-            os_path(entry),
-            flags,
-            Mode::RUSR | Mode::WUSR,
-        )
-        .map(File::from)
-        .map_err(|error| self.failed(error))?;
+        let made = beneath.make_file(&entry.path);
+        let mut file = made.map_err(|error| self.failed(error))?;
         let mut done = 0;
         while done < size {
             if done > 0 {
@@ -364,18 +358,11 @@ impl RestorePlan<'_> {
     }
 
     fn links(&self, staging: &Staging) -> Result<()> {
+        let mut beneath = staging.beneath();
         for entry in &self.entries {
             if let Some(target) = entry.target() {
-                let path = os_path(entry);
-                rustix::fs::symlinkat(target, &staging.root, path)
-                    .map_err(|error| self.failed(error))?;
-                rustix::fs::utimensat(
-                    &staging.root,
-                    path,
-                    &timestamps(entry),
-                    AtFlags::SYMLINK_NOFOLLOW,
-                )
-                .map_err(|error| self.failed(error))?;
+                let made = beneath.make_link(&entry.path, target, &timestamps(entry));
+                made.map_err(|error| self.failed(error))?;
             }
         }
         Ok(())
@@ -385,22 +372,11 @@ impl RestorePlan<'_> {
         watch.check()?;
         let mut directories: Vec<_> = self.entries.iter().filter(|e| e.is_directory()).collect();
         directories.sort_by(|a, b| b.path.cmp(&a.path));
+        let mut beneath = staging.beneath();
         for entry in directories {
-            let path = os_path(entry);
-            rustix::fs::utimensat(
-                &staging.root,
-                path,
-                &timestamps(entry),
-                AtFlags::SYMLINK_NOFOLLOW,
-            )
-            .map_err(|error| self.failed(error))?;
-            rustix::fs::chmodat(
-                &staging.root,
-                path,
-                Mode::from_raw_mode(entry.mode),
-                AtFlags::empty(),
-            )
-            .map_err(|error| self.failed(error))?;
+            let mode = Mode::from_raw_mode(entry.mode);
+            let settled = beneath.settle_directory(&entry.path, mode, &timestamps(entry));
+            settled.map_err(|error| self.failed(error))?;
         }
         Ok(())
     }
@@ -408,10 +384,6 @@ impl RestorePlan<'_> {
     fn failed(&self, error: impl Into<std::io::Error>) -> Error {
         Error::io("restore to", &self.destination, error.into())
     }
-}
-
-fn os_path(entry: &Entry) -> &Path {
-    Path::new(std::ffi::OsStr::from_bytes(&entry.path))
 }
 
 fn timestamps(entry: &Entry) -> Timestamps {
@@ -424,79 +396,5 @@ fn timestamps(entry: &Entry) -> Timestamps {
     Timestamps {
         last_access: time,
         last_modification: time,
-    }
-}
-
-/// The hidden directory beside the destination; removed on drop unless published.
-struct Staging {
-    path: PathBuf,
-    root: OwnedFd,
-    published: bool,
-}
-
-impl Staging {
-    fn new(parent: &Path) -> Result<Self> {
-        let folder = tempfile::Builder::new()
-            .prefix(".restore-")
-            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700))
-            .tempdir_in(parent)
-            .map_err(|error| Error::io("write in", parent, error))?;
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let root = rustix::fs::open(folder.path(), flags, Mode::empty())
-            .map_err(|error| Error::io("write in", parent, error.into()))?;
-        Ok(Self {
-            path: folder.keep(),
-            root,
-            published: false,
-        })
-    }
-
-    fn publish(mut self, destination: &Path) -> Result<()> {
-        let here = rustix::fs::CWD;
-        let renamed =
-            rustix::fs::renameat_with(here, &self.path, here, destination, RenameFlags::NOREPLACE);
-        match renamed {
-            Ok(()) => {}
-            // File systems without it: look once more, then rename.
-            Err(Errno::INVAL | Errno::NOSYS) => {
-                refuse_existing(destination)?;
-                std::fs::rename(&self.path, destination)
-                    .map_err(|error| Error::io("restore to", destination, error))?;
-            }
-            Err(Errno::EXIST) => refuse_existing(destination)?,
-            Err(error) => return Err(Error::io("restore to", destination, error.into())),
-        }
-        self.published = true;
-        Ok(())
-    }
-}
-
-impl Drop for Staging {
-    fn drop(&mut self) {
-        if !self.published {
-            discard(&self.path);
-        }
-    }
-}
-
-/// Removes a partial tree, opening read-only directories on the way; never through a link.
-fn discard(path: &Path) {
-    fn reopen(folder: &Path) {
-        use std::os::unix::fs::PermissionsExt;
-        let _ = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700));
-        let Ok(children) = std::fs::read_dir(folder) else {
-            return;
-        };
-        for child in children.flatten() {
-            if child.file_type().is_ok_and(|kind| kind.is_dir()) {
-                reopen(&child.path());
-            }
-        }
-    }
-    if std::fs::remove_dir_all(path).is_err() {
-        reopen(path);
-        if let Err(error) = std::fs::remove_dir_all(path) {
-            tracing::warn!(path = %visible_path(path), %error, "a partial restore could not be removed");
-        }
     }
 }
