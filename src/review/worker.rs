@@ -8,6 +8,7 @@ mod objects;
 mod packs;
 mod probe;
 mod sandbox;
+mod settings;
 mod walk;
 
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -85,26 +86,8 @@ fn limit() -> bool {
         let _ =
             rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     }
-    git2::opts::strict_hash_verification(true);
-    git2::opts::strict_object_creation(false);
-    quiet_libgit2();
+    settings::settle();
     held.iter().all(|held| *held)
-}
-
-/// libgit2's process-wide settings: no configuration of the system or the user, small windows.
-#[allow(unsafe_code)]
-fn quiet_libgit2() {
-    use git2::ConfigLevel::{Global, ProgramData, System, XDG};
-    // SAFETY: these set globals of libgit2 and race with its other uses; the worker has one thread
-    // and has not called libgit2 yet.
-    unsafe {
-        for level in [System, Global, XDG, ProgramData] {
-            let _ = git2::opts::set_search_path(level, "");
-        }
-        let _ = git2::opts::set_mwindow_size(32 << 20);
-        let _ = git2::opts::set_mwindow_mapped_limit(512 << 20);
-        let _ = git2::opts::set_cache_max_size(64 << 20);
-    }
 }
 
 fn requests(mut input: impl Read, mut output: impl Write, limits: bool) -> Answer {
