@@ -4,6 +4,7 @@
 //! An [`Archive`] exists only once size, digest, framing, names, links, parents, limits and manifest
 //! have passed; a [`RestorePlan`] only comes from an archive and is consumed by being carried out.
 
+mod ambiguous;
 mod capture;
 mod entry;
 mod framing;
@@ -21,6 +22,8 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::Instant;
 
+pub use ambiguous::Ambiguity;
+use bytes::Bytes;
 pub use capture::{CaptureRoots, DEFAULT_NATIVE_EXCLUSIONS};
 pub use entry::{Entry, EntryKind};
 pub use pax::Mtime;
@@ -34,7 +37,11 @@ use crate::error::{Error, ErrorKind, Result, fail};
 use crate::json::Json;
 use crate::progress::{Stage, Watch};
 use crate::scratch::Scratch;
+use ambiguous::Ambiguities;
 use links::{Graph, MANIFEST, Node, ROOTS};
+
+/// All link targets together, in manifests' limits: 64 MiB unless limits are set.
+const MAX_TARGETS: u64 = 64;
 
 /// Captures, validates and restores archives under limits (Agno's `CheckpointArchive`).
 #[derive(Clone, Copy, Debug)]
@@ -167,6 +174,7 @@ pub struct Archive {
     stored: CheckpointRef,
     compressed: bool,
     unrestorable: Option<Error>,
+    ambiguities: Vec<Ambiguity>,
 }
 
 impl Archive {
@@ -257,7 +265,11 @@ impl Archive {
         let begun = Instant::now();
         let spool = intake.spool;
         framing::preflight(&spool, limits, watch)?;
-        let (entries, state) = inspect(&spool, limits, watch)?;
+        let Inspected {
+            entries,
+            state,
+            ambiguities,
+        } = inspect(&spool, limits, watch)?;
         let unrestorable = restore::obstacle(&entries, spool.len());
         let by_path = entries
             .iter()
@@ -278,6 +290,7 @@ impl Archive {
             stored: intake.stored,
             compressed: intake.compressed,
             unrestorable,
+            ambiguities,
         })
     }
 
@@ -321,6 +334,13 @@ impl Archive {
     #[must_use]
     pub fn unrestorable(&self) -> Option<&Error> {
         self.unrestorable.as_ref()
+    }
+
+    /// Where other readers of tar see something else in these bytes than Agno, which is followed
+    /// here; the first 20.
+    #[must_use]
+    pub fn ambiguities(&self) -> &[Ambiguity] {
+        &self.ambiguities
     }
 
     /// The expanded bytes, for reading contents by offset.
@@ -375,14 +395,21 @@ impl std::io::Read for FromStart {
     }
 }
 
+struct Inspected {
+    entries: Vec<Entry>,
+    state: Json,
+    ambiguities: Vec<Ambiguity>,
+}
+
 /// Agno's `_inspect`: every rule that makes members a checkpoint, in its order.
-fn inspect(spool: &Spool, limits: &CheckpointLimits, watch: &Watch) -> Result<(Vec<Entry>, Json)> {
+fn inspect(spool: &Spool, limits: &CheckpointLimits, watch: &Watch) -> Result<Inspected> {
     let refuse = |message: &str| fail(ErrorKind::InvalidArchive, message);
     let mut members = member::Members::new(spool);
     let mut entries: Vec<Entry> = Vec::new();
-    let mut known: HashMap<Vec<u8>, bool> = HashMap::new();
+    let mut known: HashMap<Bytes, bool> = HashMap::new();
     let mut manifest = None;
-    let mut total = 0_u64;
+    let mut ambiguities = Ambiguities::default();
+    let (mut total, mut targets) = (0_u64, 0_u64);
     while let Some(found) = members.next()? {
         if known.len().is_multiple_of(1024) {
             watch.check()?;
@@ -408,24 +435,36 @@ fn inspect(spool: &Spool, limits: &CheckpointLimits, watch: &Watch) -> Result<(V
         let size = u64::try_from(found.size).unwrap_or(u64::MAX);
         total = total.saturating_add(size);
         known.insert(found.name.clone(), found.is_directory());
+        if found.is_symlink() {
+            // A global header gives one target to any number of links: Agno has no limit here.
+            targets += found.link.len() as u64;
+            if targets > limits.max_manifest_bytes.saturating_mul(MAX_TARGETS) {
+                return refuse("Checkpoint extension metadata exceeds its limit");
+            }
+        }
         if total > limits.max_bytes || known.len() as u64 > limits.max_entries {
             return refuse("Checkpoint exceeds restore limits");
+        }
+        if let Some(why) = found.doubt {
+            ambiguities.add(&found.name, why);
         }
         let kind = if found.is_directory() {
             EntryKind::Directory
         } else if found.is_symlink() {
-            EntryKind::Symlink { target: found.link }
+            EntryKind::Symlink {
+                target: found.link.to_vec(),
+            }
         } else {
             EntryKind::File {
                 offset: found.offset,
                 size,
             }
         };
-        if found.name == MANIFEST {
+        if found.name[..] == *MANIFEST {
             manifest = Some(kind);
         } else {
             entries.push(Entry {
-                path: found.name,
+                path: found.name.to_vec(),
                 kind,
                 mode: (found.mode & 0o777) as u32,
                 mtime: found.mtime,
@@ -452,7 +491,12 @@ fn inspect(spool: &Spool, limits: &CheckpointLimits, watch: &Watch) -> Result<(V
     }
     let state = manifest::read_state(&spool.bytes(offset, size)?)?;
     links::check_graph(&graph(&entries))?;
-    Ok((entries, state))
+    let ambiguities = ambiguities.with_end(spool, members.end())?;
+    Ok(Inspected {
+        entries,
+        state,
+        ambiguities,
+    })
 }
 
 /// The entries as nodes for following links.

@@ -1,6 +1,9 @@
 //! Header blocks, and the first walk over them: before a single extension header is believed, the
 //! whole chain of headers must lead to the end-of-archive marker within the limits.
 
+use bytes::Bytes;
+
+use super::ambiguous;
 use super::number::{BadNumber, header_number};
 use super::spool::Spool;
 use crate::checkpoint::CheckpointLimits;
@@ -42,12 +45,14 @@ pub(crate) fn is_regular(kind: u8) -> bool {
 /// The fields of one header block that matter here, as Python's `TarInfo.frombuf` reads them.
 #[derive(Clone, Debug)]
 pub(crate) struct Header {
-    pub name: Vec<u8>,
+    pub name: Bytes,
     pub kind: u8,
     pub mode: i128,
     pub size: i128,
     pub mtime: i128,
-    pub link: Vec<u8>,
+    pub link: Bytes,
+    /// What other readers take for something else.
+    pub doubt: Option<&'static str>,
 }
 
 /// Why a block is no header.
@@ -71,10 +76,9 @@ fn text(field: &[u8]) -> &[u8] {
 }
 
 /// Drops every trailing slash.
-pub(crate) fn without_slashes(name: &mut Vec<u8>) {
-    while name.last() == Some(&b'/') {
-        name.pop();
-    }
+pub(crate) fn without_slashes(name: &mut Bytes) {
+    let kept = name.iter().rposition(|byte| *byte != b'/');
+    name.truncate(kept.map_or(0, |last| last + 1));
 }
 
 impl Header {
@@ -90,13 +94,18 @@ impl Header {
             return Err(NoHeader::Invalid);
         }
         let mut header = Self {
-            name: text(&block[..100]).to_vec(),
+            name: Bytes::copy_from_slice(text(&block[..100])),
             kind: block[156],
             mode: header_number(&block[100..108])?,
             size: header_number(&block[124..136])?,
             mtime: header_number(&block[136..148])?,
-            link: text(&block[157..257]).to_vec(),
+            link: Bytes::copy_from_slice(text(&block[157..257])),
+            doubt: None,
         };
+        let numbers = [&block[100..108], &block[124..136], &block[136..148]];
+        if !numbers.iter().all(|field| ambiguous::is_plain_octal(field)) {
+            header.doubt = Some(ambiguous::NUMBER);
+        }
         // Owner and device are not used, but a reader that skipped them would accept more.
         for field in [
             &block[108..116],
@@ -120,7 +129,10 @@ impl Header {
         }
         let prefix = text(&block[345..500]);
         if !prefix.is_empty() && !matches!(header.kind, GNU_NAME | GNU_LINK | GNU_SPARSE) {
-            header.name = [prefix, b"/", &header.name].concat();
+            header.name = [prefix, b"/", &header.name].concat().into();
+            if block[257..265] != *b"ustar\x0000" {
+                header.doubt.get_or_insert(ambiguous::PREFIX);
+            }
         }
         Ok(header)
     }

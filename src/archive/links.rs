@@ -13,6 +13,8 @@ pub(crate) const MANIFEST: &[u8] = b"manifest.json";
 /// The kernel follows this many links in one path.
 const MAX_LINKS: usize = 40;
 const MAX_COMPONENT: usize = 255;
+/// Bytes of names that following all links may look up: an archive of links alone needs a tenth.
+const MAX_WORK: u64 = 1 << 30;
 
 /// Whether `name` is the root itself or below it.
 fn root_of(name: &[u8]) -> &[u8] {
@@ -97,6 +99,9 @@ pub(crate) struct Graph<'a> {
     nodes: HashMap<&'a [u8], Node<'a>>,
     /// The relative links in the archive's order, so that the first bad one is named.
     links: Vec<(&'a [u8], &'a [u8])>,
+    /// Bytes of the longest name, and parts of the deepest: what is more is not there.
+    longest: usize,
+    deepest: usize,
 }
 
 impl<'a> Graph<'a> {
@@ -106,58 +111,128 @@ impl<'a> Graph<'a> {
         {
             self.links.push((name, target));
         }
+        self.longest = self.longest.max(name.len());
+        let depth = 1 + name.iter().filter(|byte| **byte == b'/').count();
+        self.deepest = self.deepest.max(depth);
         self.nodes.insert(name, node);
-    }
-
-    pub(crate) fn get(&self, name: &[u8]) -> Option<Node<'a>> {
-        self.nodes.get(name).copied()
     }
 }
 
-fn join(parts: &[&[u8]]) -> Vec<u8> {
-    parts.join(&b'/')
+/// A place that a path has led to so far, and what looking there may still cost in all.
+struct Walk<'g, 'a> {
+    graph: &'g Graph<'a>,
+    path: Vec<u8>,
+    /// Where each part of `path` ends.
+    ends: Vec<usize>,
+    left: &'g mut u64,
+}
+
+/// Following these links costs more than any directory that a person works in.
+struct Endless;
+
+impl<'g, 'a> Walk<'g, 'a> {
+    fn new(graph: &'g Graph<'a>, left: &'g mut u64) -> Self {
+        Self {
+            graph,
+            path: Vec::new(),
+            ends: Vec::new(),
+            left,
+        }
+    }
+
+    fn push(&mut self, part: &[u8]) {
+        if !self.ends.is_empty() {
+            self.path.push(b'/');
+        }
+        self.path.extend_from_slice(part);
+        self.ends.push(self.path.len());
+    }
+
+    /// One up; `None` at the top.
+    fn pop(&mut self) -> Option<()> {
+        self.ends.pop()?;
+        self.path.truncate(self.ends.last().copied().unwrap_or(0));
+        Some(())
+    }
+
+    fn depth(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn root(&self) -> Option<&[u8]> {
+        self.ends.first().map(|end| &self.path[..*end])
+    }
+
+    /// What stands here in the archive.
+    fn node(&mut self) -> Result<Option<Node<'a>>, Endless> {
+        let there = self.path.len() <= self.graph.longest && self.depth() <= self.graph.deepest;
+        let cost = 16 + if there { self.path.len() as u64 } else { 0 };
+        *self.left = self.left.checked_sub(cost).ok_or(Endless)?;
+        Ok(there
+            .then(|| self.graph.nodes.get(&self.path[..]).copied())
+            .flatten())
+    }
+
+    /// The target of a link that a restore writes here: absolute ones are not there when links are
+    /// followed.
+    fn written_link(&mut self) -> Result<Option<&'a [u8]>, Endless> {
+        Ok(match self.node()? {
+            Some(Node::Link(target)) if target.first() != Some(&b'/') => Some(target),
+            _ => None,
+        })
+    }
 }
 
 /// Agno's `_validate_link_graph`: no chain leaves its root or takes more than 40 hops.
 pub(crate) fn check_graph(graph: &Graph<'_>) -> Result<()> {
+    let mut left = MAX_WORK;
     for (name, target) in &graph.links {
-        let root = root_of(name);
-        let mut pending: Vec<&[u8]> = target.rsplit(|b| *b == b'/').collect();
-        pending.extend(name.rsplit(|b| *b == b'/').skip(1));
-        let mut resolved: Vec<&[u8]> = Vec::new();
-        let mut hops = 0;
-        while let Some(part) = pending.pop() {
-            match part {
-                b"" | b"." => continue,
-                b".." => {
-                    if resolved.len() <= 1 {
-                        return chain_escapes();
-                    }
-                    resolved.pop();
-                    continue;
+        follow(graph, name, target, &mut left)?;
+    }
+    Ok(())
+}
+
+fn follow(graph: &Graph<'_>, name: &[u8], target: &[u8], left: &mut u64) -> Result<()> {
+    let root = root_of(name);
+    let mut pending: Vec<&[u8]> = target.rsplit(|b| *b == b'/').collect();
+    pending.extend(name.rsplit(|b| *b == b'/').skip(1));
+    let mut at = Walk::new(graph, left);
+    let mut hops = 0;
+    while let Some(part) = pending.pop() {
+        match part {
+            b"" | b"." => continue,
+            b".." => {
+                if at.depth() <= 1 {
+                    return chain_escapes();
                 }
-                part => resolved.push(part),
+                at.pop();
+                continue;
             }
-            if resolved[0] != root {
-                return chain_escapes();
+            part => at.push(part),
+        }
+        if at.root() != Some(root) {
+            return chain_escapes();
+        }
+        if let Some(Node::Link(target)) = at.node().or_else(|_| endless())? {
+            if target.first() == Some(&b'/') {
+                break;
             }
-            if let Some(Node::Link(target)) = graph.get(&join(&resolved)[..]) {
-                if target.first() == Some(&b'/') {
-                    break;
-                }
-                hops += 1;
-                if hops > MAX_LINKS {
-                    return fail(
-                        ErrorKind::InvalidArchive,
-                        "Checkpoint contains a symlink cycle or excessive indirection",
-                    );
-                }
-                resolved.pop();
-                pending.extend(target.rsplit(|b| *b == b'/'));
+            hops += 1;
+            if hops > MAX_LINKS {
+                return endless();
             }
+            at.pop();
+            pending.extend(target.rsplit(|b| *b == b'/'));
         }
     }
     Ok(())
+}
+
+fn endless<T>() -> Result<T> {
+    fail(
+        ErrorKind::InvalidArchive,
+        "Checkpoint contains a symlink cycle or excessive indirection",
+    )
 }
 
 fn chain_escapes<T>() -> Result<T> {
@@ -170,32 +245,25 @@ fn chain_escapes<T>() -> Result<T> {
 /// What Agno's restore finds when it follows every restored link on disk: a chain the kernel does
 /// not follow, or one that leaves its root where a left-out absolute link would have stood.
 pub(crate) fn check_restorable(graph: &Graph<'_>) -> Result<()> {
+    let mut left = MAX_WORK;
     for (name, _) in &graph.links {
-        if kernel_loops(graph, name) {
+        if kernel_loops(graph, name, &mut left).unwrap_or(true) {
             return fail(
                 ErrorKind::InvalidArchive,
                 "Checkpoint contains a symlink cycle or an unfollowable chain",
             );
         }
-        if !real_path_stays(graph, name) {
+        if !real_path_stays(graph, name, &mut left).unwrap_or(false) {
             return chain_escapes();
         }
     }
     Ok(())
 }
 
-/// A link that a restore writes: absolute ones are not there when links are followed.
-fn written_link<'a>(graph: &Graph<'a>, path: &[u8]) -> Option<&'a [u8]> {
-    match graph.get(path) {
-        Some(Node::Link(target)) if target.first() != Some(&b'/') => Some(target),
-        _ => None,
-    }
-}
-
 /// Whether `stat` of a restored link answers ELOOP.
-fn kernel_loops(graph: &Graph<'_>, name: &[u8]) -> bool {
+fn kernel_loops(graph: &Graph<'_>, name: &[u8], left: &mut u64) -> Result<bool, Endless> {
     let mut pending: Vec<&[u8]> = name.rsplit(|b| *b == b'/').collect();
-    let mut at: Vec<&[u8]> = Vec::new();
+    let mut at = Walk::new(graph, left);
     let mut links = 0;
     while let Some(part) = pending.pop() {
         match part {
@@ -204,47 +272,45 @@ fn kernel_loops(graph: &Graph<'_>, name: &[u8]) -> bool {
                 at.pop();
                 continue;
             }
-            part if part.len() > MAX_COMPONENT => return false,
+            part if part.len() > MAX_COMPONENT => return Ok(false),
             part => at.push(part),
         }
-        let path = join(&at);
-        if let Some(target) = written_link(graph, &path) {
-            links += 1;
-            if links > MAX_LINKS {
-                return true;
+        match at.node()? {
+            Some(Node::Link(target)) if target.first() != Some(&b'/') => {
+                links += 1;
+                if links > MAX_LINKS {
+                    return Ok(true);
+                }
+                at.pop();
+                pending.extend(target.rsplit(|b| *b == b'/'));
             }
-            at.pop();
-            pending.extend(target.rsplit(|b| *b == b'/'));
-            continue;
-        }
-        match graph.get(&path[..]) {
             Some(Node::Directory) => {}
             Some(Node::File) if pending.is_empty() => {}
             // ENOENT or ENOTDIR: the walk ends here, without a loop.
-            _ => return false,
+            _ => return Ok(false),
         }
     }
-    false
+    Ok(false)
 }
 
 /// Python's non-strict `realpath`: what is missing counts as an empty directory.
-fn real_path_stays(graph: &Graph<'_>, name: &[u8]) -> bool {
+fn real_path_stays(graph: &Graph<'_>, name: &[u8], left: &mut u64) -> Result<bool, Endless> {
     let root = root_of(name);
     let mut pending: Vec<&[u8]> = name.rsplit(|b| *b == b'/').collect();
-    let mut at: Vec<&[u8]> = Vec::new();
+    let mut at = Walk::new(graph, left);
     let mut hops = 0;
     while let Some(part) = pending.pop() {
         match part {
             b"" | b"." => continue,
             b".." => {
                 if at.pop().is_none() {
-                    return false;
+                    return Ok(false);
                 }
                 continue;
             }
             part => at.push(part),
         }
-        if let Some(target) = written_link(graph, &join(&at)) {
+        if let Some(target) = at.written_link()? {
             hops += 1;
             if hops > 1000 {
                 // A loop behind something missing: Python leaves its name as it stands.
@@ -254,7 +320,7 @@ fn real_path_stays(graph: &Graph<'_>, name: &[u8]) -> bool {
             pending.extend(target.rsplit(|b| *b == b'/'));
         }
     }
-    at.first() == Some(&root)
+    Ok(at.root() == Some(root))
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
 //! The second walk: members with all that extension headers say of them, in the order and with
 //! the offsets that Python's `tarfile` gives them, since that is what Agno restores.
 
+use bytes::Bytes;
+
+use super::ambiguous;
 use super::framing::{
     BLOCK, DIRECTORY, GNU_LINK, GNU_NAME, GNU_SPARSE, Header, NoHeader, PAX, PAX_GLOBAL,
     PAX_SOLARIS, SYMLINK, blocks, has_data, is_regular, without_slashes,
@@ -15,15 +18,19 @@ const MAX_EXTENSIONS: usize = 300;
 /// One member as the archive describes it, not yet validated.
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
-    pub name: Vec<u8>,
+    pub name: Bytes,
     pub kind: u8,
     pub mode: i128,
     pub size: i128,
     pub mtime: Mtime,
-    pub link: Vec<u8>,
+    pub link: Bytes,
     pub sparse: bool,
     /// Where its data begins in the spool.
     pub offset: u64,
+    /// What other readers take for something else.
+    pub doubt: Option<&'static str>,
+    /// Whether an extension header gave it a name, and a target.
+    given: [bool; 2],
 }
 
 impl Member {
@@ -39,18 +46,40 @@ impl Member {
         self.kind == SYMLINK
     }
 
+    /// An extension header gives it a name (0) or a target (1) that counts from here on.
+    fn give(&mut self, what: usize, text: Bytes) {
+        let field = if what == 0 {
+            &mut self.name
+        } else {
+            &mut self.link
+        };
+        if self.given[what] && *field != text {
+            self.doubt.get_or_insert(ambiguous::NAMES);
+        }
+        *field = text;
+        self.given[what] = true;
+    }
+
     /// `TarInfo._apply_pax_info`.
     fn apply(&mut self, records: &Records) -> Result<()> {
         for (key, value) in records.iter() {
             match key {
                 b"path" => {
-                    self.name = value.to_vec();
-                    without_slashes(&mut self.name);
+                    let mut name = value.clone();
+                    without_slashes(&mut name);
+                    if name != *value && self.is_regular() {
+                        self.doubt.get_or_insert(ambiguous::SLASH);
+                    }
+                    self.give(0, name);
                 }
-                b"GNU.sparse.name" => self.name = value.to_vec(),
-                b"linkpath" => self.link = value.to_vec(),
+                b"GNU.sparse.name" => self.give(0, value.clone()),
+                b"linkpath" => self.give(1, value.clone()),
                 b"size" | b"GNU.sparse.size" | b"GNU.sparse.realsize" => {
-                    self.size = record_size(value).map_or_else(invalid, Ok)?;
+                    let size = record_size(value).map_or_else(invalid, Ok)?;
+                    if size != self.size {
+                        self.doubt.get_or_insert(ambiguous::SIZE);
+                    }
+                    self.size = size;
                 }
                 b"mtime" => self.mtime = record_mtime(value).map_or_else(invalid, Ok)?,
                 _ => {}
@@ -97,6 +126,11 @@ impl<'a> Members<'a> {
             offset: 0,
             position: 0,
         }
+    }
+
+    /// Where reading stands: after [`Members::next`] answered `None`, at what ended it.
+    pub(crate) fn end(&self) -> u64 {
+        self.offset
     }
 
     /// The next member, or `None` at the end.
@@ -152,14 +186,10 @@ impl<'a> Members<'a> {
                     .iter()
                     .position(|b| *b == 0)
                     .unwrap_or(payload.len());
-                let text = payload[..end].to_vec();
-                if header.kind == GNU_NAME {
-                    member.name = text;
-                } else {
-                    member.link = text;
-                }
+                let text = Bytes::copy_from_slice(&payload[..end]);
+                member.give(usize::from(header.kind == GNU_LINK), text);
                 if member.is_directory() && member.name.last() == Some(&b'/') {
-                    member.name.pop();
+                    member.name.truncate(member.name.len() - 1);
                 }
                 Ok(member)
             }
@@ -178,6 +208,10 @@ impl<'a> Members<'a> {
                 }
                 let mut member = self.following(depth)?;
                 member.sparse |= records.sparse();
+                member.doubt = member.doubt.or(records.doubt());
+                if header.kind == PAX_SOLARIS {
+                    member.doubt.get_or_insert(ambiguous::SOLARIS);
+                }
                 if header.kind != PAX_GLOBAL {
                     member.apply(&records)?;
                     if records.get(b"size").is_some() {
@@ -206,12 +240,19 @@ impl<'a> Members<'a> {
                     link: header.link,
                     sparse: header.kind == GNU_SPARSE,
                     offset,
+                    doubt: header.doubt,
+                    given: [false; 2],
                 };
                 if header.kind != GNU_SPARSE {
                     let global = std::mem::take(&mut self.global);
                     let applied = member.apply(&global);
                     self.global = global;
                     applied?;
+                    if member.given != [false; 2] || member.size != header.size {
+                        member.doubt = Some(ambiguous::GLOBAL);
+                        // What its own headers give counts for every reader.
+                        member.given = [false; 2];
+                    }
                     if member.is_directory() {
                         without_slashes(&mut member.name);
                     }

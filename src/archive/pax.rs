@@ -1,5 +1,8 @@
 //! pax records: what an extension header says about the member after it.
 
+use bytes::Bytes;
+
+use super::ambiguous;
 use super::number::{python_float, python_int};
 
 /// A time in seconds: whole from a header, a double from a pax record, as in Python.
@@ -48,9 +51,29 @@ impl Mtime {
     }
 }
 
-/// Records in the order they were first given; a later value replaces an earlier one.
+/// What is read of a header; every other record is only held to its form.
+const KEYS: [&[u8]; 11] = [
+    b"path",
+    b"linkpath",
+    b"size",
+    b"mtime",
+    b"GNU.sparse.name",
+    b"GNU.sparse.map",
+    b"GNU.sparse.size",
+    b"GNU.sparse.realsize",
+    b"GNU.sparse.major",
+    b"GNU.sparse.minor",
+    b"GNU.sparse.numblocks",
+];
+
+/// Records in the order they were first given; a later value replaces an earlier one. Values are
+/// shared: a global header speaks of every member, and may be large.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Records(Vec<(Vec<u8>, Vec<u8>)>);
+pub(crate) struct Records {
+    all: Vec<(&'static [u8], Bytes)>,
+    /// What other readers take for something else.
+    doubt: Option<&'static str>,
+}
 
 /// A pax header that is malformed. Readers disagree on these (Python 3.11 and 3.13 among them), so
 /// they are refused.
@@ -64,26 +87,35 @@ pub(crate) enum BadRecords {
 
 impl Records {
     fn set(&mut self, key: &[u8], value: &[u8]) {
-        match self.0.iter_mut().find(|(name, _)| name == key) {
-            Some((_, old)) => value.clone_into(old),
-            None => self.0.push((key.to_vec(), value.to_vec())),
+        let Some(key) = KEYS.iter().find(|known| **known == key) else {
+            return;
+        };
+        let value = Bytes::copy_from_slice(value);
+        match self.all.iter_mut().find(|(name, _)| name == key) {
+            Some((_, old)) => *old = value,
+            None => self.all.push((key, value)),
         }
     }
 
-    pub(crate) fn get(&self, key: &[u8]) -> Option<&[u8]> {
-        self.0
-            .iter()
-            .find(|(name, _)| name == key)
-            .map(|(_, value)| &value[..])
+    pub(crate) fn get(&self, key: &[u8]) -> Option<&Bytes> {
+        let found = self.all.iter().find(|(name, _)| *name == key);
+        found.map(|(_, value)| value)
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        self.0.iter().map(|(key, value)| (&key[..], &value[..]))
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static [u8], &Bytes)> {
+        self.all.iter().map(|(key, value)| (*key, value))
+    }
+
+    /// What other readers take for something else in the header that was read last.
+    pub(crate) fn doubt(&self) -> Option<&'static str> {
+        self.doubt
     }
 
     /// Reads `payload`: `LENGTH KEY=VALUE\n`, where LENGTH counts the whole record, then zeros.
     pub(crate) fn add(&mut self, payload: &[u8]) -> Result<(), BadRecords> {
         let mut rest = payload;
+        let mut own: Vec<(&[u8], &[u8])> = Vec::new();
+        self.doubt = None;
         while rest.first().is_some_and(|byte| *byte != 0) {
             let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
             let length = std::str::from_utf8(&rest[..digits])
@@ -104,7 +136,12 @@ impl Records {
                 .position(|b| *b == b'=')
                 .filter(|cut| *cut > 0)
                 .ok_or(BadRecords::Malformed)?;
-            self.set(&body[..cut], &body[cut + 1..]);
+            let (key, value) = (&body[..cut], &body[cut + 1..]);
+            self.doubt = self.doubt.or_else(|| in_doubt(key, value, &own));
+            if KEYS.contains(&key) && own.len() < KEYS.len() {
+                own.push((key, value));
+            }
+            self.set(key, value);
             rest = &rest[length..];
         }
         if rest.iter().any(|byte| *byte != 0) {
@@ -113,13 +150,29 @@ impl Records {
         Ok(())
     }
 
+    fn says(&self, key: &[u8], what: &[u8]) -> bool {
+        self.get(key).is_some_and(|value| value == what)
+    }
+
     /// Whether they describe a sparse file, in any of GNU's three forms.
     pub(crate) fn sparse(&self) -> bool {
         self.get(b"GNU.sparse.map").is_some()
             || self.get(b"GNU.sparse.size").is_some()
-            || self.get(b"GNU.sparse.major") == Some(b"1")
-                && self.get(b"GNU.sparse.minor") == Some(b"0")
+            || self.says(b"GNU.sparse.major", b"1") && self.says(b"GNU.sparse.minor", b"0")
     }
+}
+
+/// What other readers make of a record that comes after those in `own`.
+fn in_doubt(key: &[u8], value: &[u8], own: &[(&[u8], &[u8])]) -> Option<&'static str> {
+    let number = matches!(
+        key,
+        b"size" | b"mtime" | b"atime" | b"ctime" | b"uid" | b"gid"
+    );
+    if number && !ambiguous::is_plain_decimal(value) {
+        return Some(ambiguous::NUMBER);
+    }
+    let repeated = own.iter().any(|(name, old)| *name == key && *old != value);
+    repeated.then_some(ambiguous::REPEATED)
 }
 
 /// A size in a record: garbage counts as zero, as in Python.
@@ -170,13 +223,13 @@ mod tests {
         }
         let mut records = Records::default();
         assert_eq!(records.add(b"12 path=a=b\n\0\0\0"), Ok(()));
-        assert_eq!(records.get(b"path"), Some(&b"a=b"[..]));
+        assert!(records.says(b"path", b"a=b"));
         assert_eq!(records.add(b""), Ok(()));
     }
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(items in proptest::collection::vec(("[a-zA-Z.]{1,20}", proptest::collection::vec(any::<u8>(), 0..300)), 0..6)) {
+        fn what_is_written_is_read(items in proptest::collection::vec(("path|linkpath|size|mtime|[a-zA-Z.]{1,20}", proptest::collection::vec(any::<u8>(), 0..300)), 0..6)) {
             let mut payload = Vec::new();
             let mut expected = Records::default();
             for (key, value) in &items {

@@ -8,8 +8,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::global::When;
+use crate::archive::Ambiguity;
 use crate::error::{Error, Result};
-use crate::text::{visible, visible_line};
+use crate::text::{visible, visible_bytes, visible_line};
 
 /// Standard output and error, and how to write to them.
 pub(super) struct Output {
@@ -148,6 +149,24 @@ impl Output {
     /// A remark on stderr.
     pub(super) fn note(&self, text: &str) {
         let _ = writeln!(io::stderr(), "note: {}", visible(text));
+    }
+
+    /// That another program may see other files in an archive than those that were read.
+    pub(super) fn ambiguities(&self, ambiguities: &[Ambiguity]) {
+        if let [first, rest @ ..] = ambiguities {
+            let path = match &first.path[..] {
+                b"" => String::new(),
+                path => format!("{}: ", visible_bytes(path)),
+            };
+            let more = match rest.len() {
+                0 => String::new(),
+                more => format!(" (and {more} more)"),
+            };
+            self.note(&format!(
+                "other programs may read this archive otherwise than Agno: {path}{}{more}",
+                first.why
+            ));
+        }
     }
 
     /// One line for the error, one for what to do; a document with `--json`.

@@ -52,6 +52,7 @@ pub(super) async fn restore(context: &Context, args: &RestoreArgs) -> Result<()>
             .await?
     };
     let output = context.output();
+    output.ambiguities(target.archive.ambiguities());
     if output.json {
         return output.document(&report_json(&target, &report, args.dry_run));
     }

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::args::VerifyArgs;
 use super::context::Context;
-use super::output::{Style, error_json};
+use super::output::{Style, error_json, put_bytes};
 use super::{exit, target};
-use crate::archive::{Archive, CheckpointArchive};
+use crate::archive::{Ambiguity, Archive, CheckpointArchive};
 use crate::checkpoint::CheckpointRef;
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::{grouped, human_bytes};
@@ -68,6 +68,9 @@ pub(super) async fn verify(context: &Context, args: &VerifyArgs) -> Result<ExitC
         return Ok(code);
     }
     for (id, answer) in &results {
+        if let Ok(archive) = answer {
+            output.ambiguities(&archive.ambiguities);
+        }
         let name = id.as_deref().unwrap_or("archive");
         match answer {
             Ok(archive) => output.styled(&[
@@ -112,6 +115,7 @@ struct Verified {
     bytes: u64,
     state: Value,
     obstacle: Option<Error>,
+    ambiguities: Vec<Ambiguity>,
 }
 
 impl Verified {
@@ -122,6 +126,7 @@ impl Verified {
             bytes: archive.content_bytes(),
             state: archive.state().to_serde(),
             obstacle: archive.unrestorable().map(Error::copy),
+            ambiguities: archive.ambiguities().to_vec(),
         }
     }
 }
@@ -142,6 +147,10 @@ fn result_json(id: Option<&str>, answer: &Result<Verified>) -> Value {
                 object.insert("restorable".into(), false.into());
                 object.insert("obstacle".into(), error_json(obstacle));
             }
+            if let ([_, ..], Some(object)) = (&archive.ambiguities[..], result.as_object_mut()) {
+                let told = archive.ambiguities.iter().map(ambiguity_json).collect();
+                object.insert("ambiguous".into(), Value::Array(told));
+            }
             result
         }
         Err(error) => {
@@ -156,4 +165,11 @@ fn result_json(id: Option<&str>, answer: &Result<Verified>) -> Value {
             json!({"run_id": id, "ok": false, "integrity": integrity, "error": error_json(error)})
         }
     }
+}
+
+fn ambiguity_json(ambiguity: &Ambiguity) -> Value {
+    let mut object = serde_json::Map::new();
+    put_bytes(&mut object, "path", &ambiguity.path);
+    object.insert("why".into(), ambiguity.why.into());
+    Value::Object(object)
 }

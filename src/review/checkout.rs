@@ -47,7 +47,8 @@ impl Checkout {
     /// Reads the checkout; `pin` is the row's.
     pub(crate) fn read(archive: &Arc<Archive>, pin: Option<Repository>) -> Result<Self> {
         let all = WorkTree::new(Arc::clone(archive));
-        let mut notices = notices::of_native(&all);
+        let mut notices = notices::of_archive(archive);
+        notices.extend(notices::of_native(&all));
         let pin = settle_pin(&all, pin, &mut notices)?;
         let repository = all.below(REPOSITORY);
         let state = match repository.entry(DOT_GIT) {

@@ -4,7 +4,7 @@
 use super::index::Index;
 use super::model::Notice;
 use super::tree::WorkTree;
-use crate::archive::{DEFAULT_NATIVE_EXCLUSIONS, Entry};
+use crate::archive::{Archive, DEFAULT_NATIVE_EXCLUSIONS, Entry};
 use crate::error::Result;
 
 const MAX_CONFIG: u64 = 1 << 20;
@@ -50,6 +50,21 @@ pub(crate) fn of_native(all: &WorkTree) -> Vec<Notice> {
             )
         })
         .collect()
+}
+
+/// Notices about the archive itself: where another program may see other files in the same bytes.
+pub(crate) fn of_archive(archive: &Archive) -> Vec<Notice> {
+    let told = archive.ambiguities().iter();
+    told.map(|ambiguity| {
+        let path = &ambiguity.path;
+        let message = format!("{}; it is shown and restored as Agno does", ambiguity.why);
+        if path.is_empty() {
+            Notice::new("ambiguous-archive", message)
+        } else {
+            Notice::at("ambiguous-archive", path, message)
+        }
+    })
+    .collect()
 }
 
 /// Notices about `.git`, none of which reaches libgit2.

@@ -10,6 +10,7 @@ pub mod postgres;
 pub mod proxy;
 pub mod pty;
 pub mod s3;
+pub mod tar;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

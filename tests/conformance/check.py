@@ -25,6 +25,7 @@ import check_capture
 import check_gate
 import check_hostile
 import check_production
+import check_readers
 import check_restore
 import check_review
 from production import places
@@ -36,6 +37,7 @@ SECTIONS = {
     "gate": check_gate.checks,
     "restore": check_restore.checks,
     "hostile": check_hostile.checks,
+    "readers": check_readers.checks,
     "diff": check_review.diffs,
     "patch": check_review.patches,
     "capture": check_capture.checks,
