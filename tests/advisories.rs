@@ -137,13 +137,6 @@ fn sizes_that_disagree_are_told() {
             "garbage",
             vec![pax(&[("size", b"many")]), file(b"workspace/f", &inner)],
         ),
-        (
-            "header more",
-            vec![
-                file(b"workspace/f", b"x").says(1024),
-                file(b"workspace/g", &inner),
-            ],
-        ),
     ] {
         let scene = Scene::new(&members);
         let verified = scene
@@ -208,7 +201,7 @@ fn a_malformed_pax_header_is_an_error() {
 fn a_link_and_what_takes_its_name_in_both_orders() {
     for mode in [0, 0o555, 0o755, 0o777, 0o4777] {
         for target in [&b"../../canary"[..], b"/tmp", b"hello", b"."] {
-            let why = if target.starts_with(b"..") {
+            let [why, below_why] = if target.starts_with(b"..") {
                 ["escapes"; 2]
             } else {
                 ["Duplicate", "parent"]
@@ -218,12 +211,12 @@ fn a_link_and_what_takes_its_name_in_both_orders() {
                 folder(b"workspace/way").mode(mode),
                 file(b"workspace/way", b"x").mode(mode),
             ] {
-                refused(&[way.clone(), other.clone()], why[0]);
-                refused(&[other, way.clone()], why[0]);
+                refused(&[way.clone(), other.clone()], why);
+                refused(&[other, way.clone()], "Duplicate");
             }
             let below = file(b"workspace/way/f", b"x").mode(mode);
-            refused(&[way.clone(), below.clone()], why[1]);
-            refused(&[below, way], why[1]);
+            refused(&[way.clone(), below.clone()], below_why);
+            refused(&[below, way], below_why);
         }
     }
 }

@@ -182,6 +182,72 @@ fn extensions_of_any_size_and_number() {
         gzip(path, &mut &bytes[..]);
     };
     refused("30,000 pax headers of 9 kB", many, "exceeds", LITTLE);
+    // One target for every link, and one name for what has its own: nothing is copied for each.
+    let target = [b"a/../".repeat(20_000), b"f".to_vec()].concat();
+    let global = |path: &Path| {
+        let mut members = vec![
+            extension(b'g', &record("linkpath", &target)),
+            folder(b"workspace/a"),
+        ];
+        members.extend((0..90_000).map(|n| link(format!("workspace/{n}").as_bytes(), b"x")));
+        common::tar::write(path, &members);
+    };
+    refused(
+        "a target of 100 kB for 90,000 links",
+        global,
+        "exceeds its limit",
+        200_000_000,
+    );
+    let few = |path: &Path| {
+        let mut members = vec![
+            extension(b'g', &record("linkpath", &target)),
+            folder(b"workspace/a"),
+        ];
+        members.extend((0..60).map(|n| link(format!("workspace/{n}").as_bytes(), b"x")));
+        common::tar::write(path, &members);
+    };
+    opens("a target of 100 kB for 60 links", few, 200_000_000);
+    let chained = |path: &Path| {
+        let hop = |n: usize| [b"a/../".repeat(2_000), format!("{}", n + 1).into_bytes()].concat();
+        let mut members = vec![folder(b"workspace/a")];
+        members.extend((0..39).flat_map(|n| {
+            [
+                pax(&[("linkpath", &hop(n))]),
+                link(format!("workspace/{n}").as_bytes(), b"x"),
+            ]
+        }));
+        common::tar::write(path, &members);
+    };
+    opens("39 links with 4,000 parts each", chained, LITTLE);
+    let endless = |path: &Path| {
+        let hop = |n: usize| [b"a/../".repeat(80_000), format!("{}", n + 1).into_bytes()].concat();
+        let mut members = vec![folder(b"workspace/a")];
+        members.extend((0..39).flat_map(|n| {
+            [
+                pax(&[("linkpath", &hop(n))]),
+                link(format!("workspace/{n}").as_bytes(), b"x"),
+            ]
+        }));
+        common::tar::write(path, &members);
+    };
+    refused(
+        "39 links with 160,000 parts each",
+        endless,
+        "excessive indirection",
+        200_000_000,
+    );
+    let comments = |path: &Path| {
+        let many: Vec<u8> = (0..60_000)
+            .flat_map(|n| record(&format!("k{n}"), b"v"))
+            .collect();
+        let mut members = vec![extension(b'g', &many)];
+        for n in 0..20_000 {
+            members.push(pax(&[("comment", b"x")]));
+            members.push(file(format!("workspace/{n}").as_bytes(), b""));
+        }
+        common::tar::write(path, &members);
+    };
+    opens("60,000 global records for 20,000 members", comments, LITTLE);
     let deep = |path: &Path| {
         let mut members = Vec::new();
         for depth in 1..2_000 {
@@ -219,7 +285,7 @@ fn a_manifest_that_is_made_to_cost() {
         LITTLE,
     );
     let zeros = [b"[", &b"0,".repeat(500_000)[..], b"0]"].concat();
-    opens("500,000 numbers", manifest(zeros), 150_000_000);
+    opens("500,000 numbers", manifest(zeros), 300_000_000);
     let keys = (0..100_000)
         .map(|n| format!("\"{n}\":0,"))
         .collect::<String>();

@@ -7,18 +7,22 @@ mod common;
 use std::fs::{create_dir, create_dir_all, read_dir, set_permissions, symlink_metadata, write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
+use afterrun::ErrorKind;
+use afterrun::archive::{CheckpointArchive, RestoreOptions};
+use afterrun::progress::Watch;
 use common::Place;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use tokio_util::sync::CancellationToken;
 
+/// Names the folder that the attackers work in, to themselves.
+const ATTACK: &str = "AFTERRUN_RACE_IN";
 /// Directories were exchanged for links at least so often, all restores together.
 const RACES: u64 = 20_000;
-/// More restores than this are not waited for.
-const RESTORES: usize = 400;
 const FOLDERS: usize = 12;
-const FILES: usize = 25;
+const FILES: usize = 100;
 
 /// An archive with many files in few directories: `workspace/d*/e/f*`, and a link in each.
 fn archive(place: &Place) -> String {
@@ -73,10 +77,11 @@ impl Canary {
     }
 }
 
-/// Exchanges directories below the restore's hidden one in `parent` for links to `outside`, and back.
-fn attack(parent: &Path, outside: &Path, done: &AtomicBool, races: &AtomicU64) {
-    let mut random = fastrand::Rng::with_seed(races.load(Ordering::Relaxed));
-    while !done.load(Ordering::Relaxed) {
+/// Exchanges directories below the restore's hidden one in `parent` for links to `outside`, and back,
+/// until `done` is there. Answers how often a link took a directory's place.
+fn attack(parent: &Path, outside: &Path, done: &Path, random: &mut fastrand::Rng) -> u64 {
+    let mut races = 0;
+    while !done.exists() {
         let hidden = read_dir(parent)
             .into_iter()
             .flatten()
@@ -90,7 +95,6 @@ fn attack(parent: &Path, outside: &Path, done: &AtomicBool, races: &AtomicU64) {
         let Some(hidden) = hidden.map(|entry| entry.path()) else {
             continue;
         };
-        // The link that is exchanged stands in the hidden directory itself, where we may write, too.
         let link = parent.join(format!("link-{}", random.u64(..)));
         symlink(outside, &link).expect("made");
         for _ in 0..40 {
@@ -102,20 +106,47 @@ fn attack(parent: &Path, outside: &Path, done: &AtomicBool, races: &AtomicU64) {
             };
             let exchange = || renameat_with(CWD, &victim, CWD, &link, RenameFlags::EXCHANGE);
             if exchange().is_ok() {
-                races.fetch_add(1, Ordering::Relaxed);
-                for _ in 0..random.u32(..2000) {
+                races += 1;
+                for _ in 0..random.u32(..500) {
                     std::hint::spin_loop();
                 }
                 // Back, so that the restore goes on; it may be over by now.
                 let _ = exchange();
             }
         }
-        match symlink_metadata(&link) {
-            Ok(entry) if entry.is_dir() => std::fs::remove_dir_all(&link).expect("removed"),
-            Ok(_) => std::fs::remove_file(&link).expect("removed"),
-            Err(_) => {}
-        }
+        let _ = match symlink_metadata(&link) {
+            Ok(entry) if entry.is_dir() => std::fs::remove_dir_all(&link),
+            Ok(_) => std::fs::remove_file(&link),
+            Err(_) => Ok(()),
+        };
     }
+    races
+}
+
+/// No test: what the other processes run.
+#[test]
+fn attacker() {
+    let Some(root) = std::env::var_os(ATTACK).map(PathBuf::from) else {
+        return;
+    };
+    let mut random = fastrand::Rng::with_seed(u64::from(std::process::id()));
+    let (parent, outside, done) = (root.join("parent"), root.join("outside"), root.join("done"));
+    let races = attack(&parent, &outside, &done, &mut random);
+    write(
+        root.join(format!("races-{}", std::process::id())),
+        races.to_string(),
+    )
+    .expect("written");
+}
+
+/// Another process that attacks what is restored in `root`.
+fn start_attacker(root: &Path) -> Child {
+    let mut command = Command::new(std::env::current_exe().expect("a path"));
+    command
+        .args(["--exact", "attacker"])
+        .env(ATTACK, root)
+        .stdout(Stdio::null());
+    command.spawn().expect("started")
 }
 
 #[test]
@@ -124,38 +155,59 @@ fn a_restore_is_never_led_outside() {
     let archive = archive(&place);
     let canary = Canary::new(&place);
     let before = canary.state();
-    create_dir(place.path("parent")).expect("made");
     let parent = place.path("parent");
-    let (done, races) = (AtomicBool::new(false), AtomicU64::new(0));
-    let (mut whole, mut refused) = (0, 0);
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| attack(&parent, &canary.0, &done, &races));
-        }
-        while races.load(Ordering::Relaxed) < RACES && whole + refused < RESTORES {
-            let mut restore = place.afterrun(&["restore", "--archive", &archive, "parent/out"]);
-            let status = restore.stdout(Stdio::null()).stderr(Stdio::null()).status();
-            match status.expect("started").code() {
-                Some(0) => whole += 1,
-                Some(1) => refused += 1,
-                code => panic!("a restore ended with {code:?}"),
+    create_dir(&parent).expect("made");
+    let mut attackers: Vec<_> = (0..2).map(|_| start_attacker(&place.path(""))).collect();
+    let archive = CheckpointArchive::default()
+        .blocking_open(&place.path(&archive), &Watch::default())
+        .expect("an archive");
+    let (mut whole, mut refused) = (0_u64, 0_u64);
+    let begun = Instant::now();
+    let mut races = 0;
+    // On a busy machine the attackers would else hardly ever run while a restore does.
+    let pause = |_| std::thread::sleep(Duration::from_millis(1));
+    let watch = Watch::reporting(CancellationToken::new(), pause);
+    while races < RACES {
+        let until = Instant::now() + Duration::from_secs(10);
+        while Instant::now() < until {
+            let plan = archive.plan_restore(&parent.join("out"), &RestoreOptions::default());
+            match plan.and_then(|plan| plan.carry_out(&watch)) {
+                Ok(_) => whole += 1,
+                Err(error) if error.kind() == ErrorKind::Io => refused += 1,
+                Err(error) => panic!("{error}"),
             }
-            assert_eq!(
-                canary.state(),
-                before,
-                "after {} races",
-                races.load(Ordering::Relaxed)
-            );
+            assert_eq!(canary.state(), before, "after {} restores", whole + refused);
             let _ = std::fs::remove_dir_all(parent.join("out"));
         }
-        done.store(true, Ordering::Relaxed);
-    });
-    let races = races.into_inner();
+        write(place.path("done"), "").expect("written");
+        for mut attacker in attackers.drain(..) {
+            assert!(attacker.wait().expect("ended").success());
+        }
+        races = told(&place.path(""));
+        assert!(
+            begun.elapsed() < Duration::from_secs(300),
+            "only {races} races"
+        );
+        if races < RACES {
+            std::fs::remove_file(place.path("done")).expect("removed");
+            attackers.extend((0..2).map(|_| start_attacker(&place.path(""))));
+        }
+    }
     println!(
         "{races} races against {} restores: {whole} whole, {refused} refused",
         whole + refused
     );
-    assert!(races >= RACES, "only {races} races in {RESTORES} restores");
     assert!(refused > 0, "no race was ever noticed");
     assert_eq!(canary.state(), before);
+}
+
+/// All races that attackers have counted.
+fn told(root: &Path) -> u64 {
+    let names = common::names(root)
+        .into_iter()
+        .filter(|name| name.starts_with("races-"));
+    let counts = names.map(|name| std::fs::read_to_string(root.join(name)).expect("read"));
+    counts
+        .map(|count| count.parse::<u64>().expect("a number"))
+        .sum()
 }

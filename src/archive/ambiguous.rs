@@ -19,6 +19,7 @@ pub(super) const REPEATED: &str = "its pax header gives one key two values";
 pub(super) const NUMBER: &str = "a number is not written as tar writes it";
 pub(super) const PREFIX: &str = "it has a prefix, which GNU's form of a header has not";
 pub(super) const SLASH: &str = "its name ends in a slash, and it is a file";
+pub(super) const OLD: &str = "it is a folder of the oldest form, which some take for a file";
 pub(super) const SOLARIS: &str = "its extension header is of Sun's own kind";
 pub(super) const GLOBAL: &str = "a global pax header gives its name, target or size";
 const NO_HEADER: &str = "what follows the last member is neither a header nor the end";

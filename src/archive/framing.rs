@@ -117,6 +117,7 @@ impl Header {
         }
         if header.kind == 0 && header.name.last() == Some(&b'/') {
             header.kind = DIRECTORY;
+            header.doubt.get_or_insert(ambiguous::OLD);
         }
         if header.kind == GNU_SPARSE {
             for field in block[386..482].chunks_exact(12) {

@@ -13,8 +13,8 @@ pub(crate) const MANIFEST: &[u8] = b"manifest.json";
 /// The kernel follows this many links in one path.
 const MAX_LINKS: usize = 40;
 const MAX_COMPONENT: usize = 255;
-/// Bytes of names that following all links may look up: an archive of links alone needs a tenth.
-const MAX_WORK: u64 = 1 << 30;
+/// Bytes of names that following all links may look up: an archive of links alone needs a part of it.
+const MAX_WORK: u64 = 1 << 29;
 
 /// Whether `name` is the root itself or below it.
 fn root_of(name: &[u8]) -> &[u8] {

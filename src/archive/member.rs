@@ -29,8 +29,14 @@ pub(crate) struct Member {
     pub offset: u64,
     /// What other readers take for something else.
     pub doubt: Option<&'static str>,
-    /// Whether an extension header gave it a name, and a target.
-    given: [bool; 2],
+    /// Whether an extension header gave it its name, and its target.
+    given: Given,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Given {
+    name: bool,
+    link: bool,
 }
 
 impl Member {
@@ -46,18 +52,19 @@ impl Member {
         self.kind == SYMLINK
     }
 
-    /// An extension header gives it a name (0) or a target (1) that counts from here on.
-    fn give(&mut self, what: usize, text: Bytes) {
-        let field = if what == 0 {
-            &mut self.name
-        } else {
-            &mut self.link
-        };
-        if self.given[what] && *field != text {
+    /// An extension header gives it a name, which counts from here on.
+    fn name(&mut self, name: Bytes) {
+        if self.given.name && self.name != name {
             self.doubt.get_or_insert(ambiguous::NAMES);
         }
-        *field = text;
-        self.given[what] = true;
+        (self.name, self.given.name) = (name, true);
+    }
+
+    fn link(&mut self, link: Bytes) {
+        if self.given.link && self.link != link {
+            self.doubt.get_or_insert(ambiguous::NAMES);
+        }
+        (self.link, self.given.link) = (link, true);
     }
 
     /// `TarInfo._apply_pax_info`.
@@ -70,10 +77,10 @@ impl Member {
                     if name != *value && self.is_regular() {
                         self.doubt.get_or_insert(ambiguous::SLASH);
                     }
-                    self.give(0, name);
+                    self.name(name);
                 }
-                b"GNU.sparse.name" => self.give(0, value.clone()),
-                b"linkpath" => self.give(1, value.clone()),
+                b"GNU.sparse.name" => self.name(value.clone()),
+                b"linkpath" => self.link(value.clone()),
                 b"size" | b"GNU.sparse.size" | b"GNU.sparse.realsize" => {
                     let size = record_size(value).map_or_else(invalid, Ok)?;
                     if size != self.size {
@@ -187,7 +194,11 @@ impl<'a> Members<'a> {
                     .position(|b| *b == 0)
                     .unwrap_or(payload.len());
                 let text = Bytes::copy_from_slice(&payload[..end]);
-                member.give(usize::from(header.kind == GNU_LINK), text);
+                if header.kind == GNU_NAME {
+                    member.name(text);
+                } else {
+                    member.link(text);
+                }
                 if member.is_directory() && member.name.last() == Some(&b'/') {
                     member.name.truncate(member.name.len() - 1);
                 }
@@ -241,17 +252,17 @@ impl<'a> Members<'a> {
                     sparse: header.kind == GNU_SPARSE,
                     offset,
                     doubt: header.doubt,
-                    given: [false; 2],
+                    given: Given::default(),
                 };
                 if header.kind != GNU_SPARSE {
                     let global = std::mem::take(&mut self.global);
                     let applied = member.apply(&global);
                     self.global = global;
                     applied?;
-                    if member.given != [false; 2] || member.size != header.size {
+                    if member.given != Given::default() || member.size != header.size {
                         member.doubt = Some(ambiguous::GLOBAL);
                         // What its own headers give counts for every reader.
-                        member.given = [false; 2];
+                        member.given = Given::default();
                     }
                     if member.is_directory() {
                         without_slashes(&mut member.name);

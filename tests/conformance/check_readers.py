@@ -20,7 +20,6 @@ from suite import Check, Disagreement, Suite, expect
 
 # What one program cannot do, or does in a way of its own, with bytes that say only one thing.
 NOT_THEIRS = {
-    ("busybox", "shape/old folder"): "takes a folder of the oldest form for a file",
     ("busybox", "shape/no magic"): "wants a magic",
     ("busybox", "shape/signed checksum"): "wants an unsigned checksum",
     ("busybox", "name/controls"): "lists a newline as it is",

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::common::{Place, names};
+use crate::interface;
 
 /// What lies outside and must be seen nowhere.
 pub const MARKER: &str = "marker-4c1d: this is not the agent's";
@@ -200,9 +201,28 @@ impl Checkout {
         self.git_file("index", bytes);
     }
 
-    /// Captures the place and answers `afterrun diff --base head` of it, after nothing ran and nothing
-    /// outside was read.
+    /// What `afterrun diff --base head` and the interface show, after nothing ran and nothing outside was
+    /// read.
     pub fn diff(&self) -> Seen {
+        let seen = self.diff_alone();
+        let guard = Outside::of(&self.place.path("outside"));
+        let frames = interface::walk(&self.place, &self.capture().to_string());
+        self.assert_untouched(&frames.concat(), &guard);
+        for file in seen.files() {
+            let name = file.rsplit(['/', ' ']).next().expect("a name");
+            let plain = file.len() < 60 && name.chars().all(|c| c.is_ascii_graphic());
+            let shown = frames.iter().any(|frame| frame.contains(name));
+            assert!(
+                shown || !plain || seen.files().len() > 30,
+                "{file} is not shown: {}",
+                frames[0]
+            );
+        }
+        seen
+    }
+
+    /// The same without the interface.
+    pub fn diff_alone(&self) -> Seen {
         let ran = self.ask(&["diff", "--base", "head", "--json"]).ok();
         Seen { json: ran.json() }
     }
@@ -214,20 +234,30 @@ impl Checkout {
         ran.error().1
     }
 
-    pub fn ask(&self, words: &[&str]) -> crate::common::Ran {
+    /// Captures the place; the reference.
+    fn capture(&self) -> Value {
         let capture = "capture --workspace workspace --native home --store store --json";
-        let words_of: Vec<&str> = capture.split(' ').collect();
-        let reference = self.place.run(&words_of).ok().json();
+        let words: Vec<&str> = capture.split(' ').collect();
+        self.place.run(&words).ok().json()
+    }
+
+    pub fn ask(&self, words: &[&str]) -> crate::common::Ran {
+        let reference = self.capture();
         let digest = reference["sha256"].as_str().expect("a digest");
         let archive = format!("store/{digest}");
         let guard = Outside::of(&self.place.path("outside"));
         let ran = self.place.run(&[words, &["--archive", &archive]].concat());
+        let said = String::from_utf8_lossy(&ran.out).into_owned() + &ran.err;
+        self.assert_untouched(&said, &guard);
+        ran
+    }
+
+    /// No command ran, and nothing outside was read or shown.
+    fn assert_untouched(&self, shown: &str, guard: &Outside) {
         let canary = names(&self.place.path("canary"));
         assert_eq!(canary, [""; 0], "a command of the checkout ran");
-        let said = String::from_utf8_lossy(&ran.out).into_owned() + &ran.err;
-        assert!(!said.contains(MARKER), "{said}");
+        assert!(!shown.contains(MARKER), "{shown}");
         guard.assert_unread();
-        ran
     }
 }
 
