@@ -6,6 +6,7 @@ mod config;
 mod context;
 mod diff;
 mod doctor;
+mod document;
 mod exit;
 mod global;
 mod interface;

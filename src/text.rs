@@ -1,6 +1,9 @@
 //! Text from outside, made safe to show: nothing from a row, an archive, a repository or a
 //! transcript reaches a terminal as it came.
 
+mod hidden;
+mod wary;
+
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
@@ -8,15 +11,12 @@ use std::path::Path;
 
 use unicode_width::UnicodeWidthChar as _;
 
-/// Whether a terminal could take `c` for more than a glyph: controls, bidi overrides and isolates,
-/// zero-width and other invisible marks, line separators, tags.
-fn is_treacherous(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}')
-}
+pub(crate) use hidden::{hidden_in_line, is_hidden, name_of_hidden};
+pub(crate) use wary::Wary;
+use wary::is_treacherous;
+
+/// Columns between two stops of a tab.
+const TAB: usize = 4;
 
 fn escape(c: char, out: &mut String) {
     match c {
@@ -32,32 +32,15 @@ fn escape(c: char, out: &mut String) {
     }
 }
 
-/// Marks that may stand on one letter: no script needs more, and what stands in one cell is sent to
-/// the terminal with every frame.
-const MARKS: usize = 8;
-
-/// Tells, character by character, what has to be written out.
-#[derive(Default)]
-struct Wary {
-    /// Characters without a width since the last one that has one.
-    marks: usize,
+/// Columns that `text`, once it is safe to show, takes in a terminal: the sum of its characters'. What
+/// other ways of counting would make of it is written out by then.
+#[must_use]
+pub fn columns(text: &str) -> usize {
+    text.chars().map(|c| c.width().unwrap_or(0)).sum()
 }
 
-impl Wary {
-    fn writes_out(&mut self, c: char) -> bool {
-        if is_treacherous(c) {
-            self.marks = 0;
-            return true;
-        }
-        let mark = !c.is_ascii() && c.width() == Some(0);
-        self.marks = if mark { self.marks + 1 } else { 0 };
-        if self.marks > MARKS {
-            // Written out it has a width, and the next one stands on it.
-            self.marks = MARKS;
-            return true;
-        }
-        false
-    }
+fn is_plain(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// `text` with everything treacherous written out, e.g. `\x1b` or `\u{202e}`, and what is more than
@@ -65,55 +48,113 @@ impl Wary {
 #[must_use]
 pub fn visible(text: &str) -> Cow<'_, str> {
     // Nearly all there is, and told at once: a filter asks this of every id.
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+    if is_plain(text.as_bytes()) {
         return Cow::Borrowed(text);
     }
     let mut wary = Wary::default();
     if !text.chars().any(|c| wary.writes_out(c)) {
         return Cow::Borrowed(text);
     }
-    let mut wary = Wary::default();
-    let mut shown = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if wary.writes_out(c) {
-            escape(c, &mut shown);
-        } else {
-            shown.push(c);
-        }
-    }
-    Cow::Owned(shown)
+    let mut shown = Shown::default();
+    text.chars().for_each(|c| shown.push(c));
+    Cow::Owned(shown.text)
 }
 
 /// `bytes` as text: UTF-8 where it is that, `\xNN` for every byte that is not, and [`visible`].
 #[must_use]
 pub fn visible_bytes(bytes: &[u8]) -> String {
-    let mut shown = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        shown.push_str(&visible(chunk.valid()));
-        for byte in chunk.invalid() {
-            let _ = write!(shown, "\\x{byte:02x}");
-        }
-    }
-    shown
+    Shown::default().with(bytes)
 }
 
-/// One line of a file: as [`visible_bytes`], but a tab goes to the next stop of 4.
+/// One line of a file: as [`visible_bytes`], but a tab goes to the next stop of 4 columns.
 #[must_use]
 pub fn visible_line(bytes: &[u8]) -> String {
-    let line = visible_bytes(bytes);
-    if !line.contains("\\t") || !bytes.contains(&b'\t') {
-        return line;
-    }
-    let mut shown = String::with_capacity(bytes.len() + 16);
-    let mut parts = bytes.split(|byte| *byte == b'\t').peekable();
-    while let Some(part) = parts.next() {
-        shown.push_str(&visible_bytes(part));
-        if parts.peek().is_some() {
-            let stop = 4 - shown.chars().count() % 4;
-            shown.extend(std::iter::repeat_n(' ', stop));
+    Shown::line().with(bytes)
+}
+
+/// Text while it is being made safe, for whoever has to know where each character of it went.
+#[derive(Default)]
+pub(crate) struct Shown {
+    text: String,
+    wary: Wary,
+    /// Whether tabs go to the next stop, and how much of the text is counted in columns.
+    tabs: bool,
+    counted: usize,
+    columns: usize,
+}
+
+impl Shown {
+    /// Of one line, in which tabs go to their stops.
+    pub(crate) fn line() -> Self {
+        Self {
+            tabs: true,
+            ..Self::default()
         }
     }
-    shown
+
+    /// Adds a character, written out where it has to be.
+    pub(crate) fn push(&mut self, c: char) {
+        if c == '\t' && self.tabs {
+            // Each part of the text is counted once, however many tabs there are.
+            self.columns += columns(&self.text[self.counted..]);
+            let gap = TAB - self.columns % TAB;
+            self.text.extend(std::iter::repeat_n(' ', gap));
+            self.columns += gap;
+            self.counted = self.text.len();
+            self.wary = Wary::default();
+        } else if self.wary.writes_out(c) {
+            escape(c, &mut self.text);
+        } else {
+            self.text.push(c);
+        }
+    }
+
+    /// Adds a byte that is no UTF-8.
+    pub(crate) fn push_invalid(&mut self, byte: u8) {
+        let _ = write!(self.text, "\\x{byte:02x}");
+        self.wary = Wary::default();
+        self.wary.writes_out('}');
+    }
+
+    /// Bytes so far.
+    pub(crate) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    fn with(mut self, bytes: &[u8]) -> String {
+        self.text.reserve(bytes.len());
+        for chunk in bytes.utf8_chunks() {
+            let valid = chunk.valid();
+            if is_plain(valid.as_bytes()) {
+                self.text.push_str(valid);
+                self.wary = Wary::default();
+                valid.chars().next_back().map(|c| self.wary.writes_out(c));
+            } else {
+                valid.chars().for_each(|c| self.push(c));
+            }
+            chunk
+                .invalid()
+                .iter()
+                .for_each(|byte| self.push_invalid(*byte));
+        }
+        self.text
+    }
+}
+
+/// The start of `line` in at most `most` bytes, between two characters where it is UTF-8.
+pub(crate) fn cut_line(line: &[u8], most: usize) -> &[u8] {
+    let Some(next) = line.get(most) else {
+        return line;
+    };
+    let is_inside = |byte: u8| byte & 0xc0 == 0x80;
+    let mut end = most;
+    while is_inside(*next) && most - end < 3 && end > 0 {
+        end -= 1;
+        if !is_inside(line[end]) {
+            return &line[..end];
+        }
+    }
+    &line[..most]
 }
 
 /// A path for messages.
@@ -165,11 +206,19 @@ pub fn python_repr(bytes: &[u8]) -> String {
 /// separators but the space, private use or noncharacters.
 fn python_prints(c: char) -> bool {
     c == ' '
-        || !(is_treacherous(c)
+        || !(is_treacherous(c) && !is_mark_or_letter(c)
             || c.is_whitespace()
             || matches!(c as u32,
                 0x600..=0x605 | 0x6dd | 0x70f | 0x8e2 | 0xe000..=0xf8ff | 0xfff0..=0xfffb
                 | 0xfffe..=0xffff | 0xf_0000..=0x10_ffff))
+}
+
+/// Whether `c`, though nothing of it is seen, is a mark or a letter to Unicode, and so to Python.
+fn is_mark_or_letter(c: char) -> bool {
+    matches!(c,
+        '\u{34f}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180d}'
+        | '\u{180f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}'
+        | '\u{e0100}'..='\u{e01ef}')
 }
 
 /// A size as `12.1 kB`, in the thousands that file managers use.
@@ -204,6 +253,7 @@ pub fn grouped(count: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::wary::MARKS;
     use super::*;
     use proptest::prelude::*;
 
@@ -213,6 +263,10 @@ mod tests {
         assert_eq!(visible("plain żółw 🧾"), "plain żółw 🧾");
         assert_eq!(visible_bytes(b"caf\xe9\n"), "caf\\xe9\\n");
         assert_eq!(visible_line(b"a\tb"), "a   b");
+        assert_eq!(
+            visible_line("日\tb\t\u{301}".as_bytes()),
+            "日  b   \\u{301}"
+        );
     }
 
     #[test]
@@ -220,7 +274,8 @@ mod tests {
         for ordinary in [
             "Tie\u{302}\u{301}ng Vie\u{323}\u{302}t",
             "בְּרֵאשִׁ֖ית בָּרָ֣א",
-            "👍🏽 ✈\u{fe0f} 👩🏾 🇵🇱",
+            "👍 ✈ 👩 🇵🇱",
+            "한국어 \u{1112}\u{1161}\u{11ab}",
             "ที่นี่ དཔལ་ལྡན",
         ] {
             assert_eq!(visible(ordinary), ordinary);
@@ -240,10 +295,47 @@ mod tests {
     }
 
     #[test]
+    fn what_terminals_count_in_two_ways_is_written_out() {
+        for (text, shown) in [
+            ("✈\u{fe0f}", "✈\\u{fe0f}"),
+            ("👍🏽", "👍\\u{1f3fd}"),
+            ("👩\u{200d}🔬", "👩\\u{200d}🔬"),
+            ("a\u{e0041}", "a\\u{e0041}"),
+            ("\u{3164}", "\\u{3164}"),
+            ("x\u{1161}", "x\\u{1161}"),
+            ("\u{301}e", "\\u{301}e"),
+            ("ក្ក", "ក\\u{17d2}ក"),
+        ] {
+            assert_eq!(visible(text), shown);
+        }
+        assert_eq!(columns("日本 لا"), 7);
+    }
+
+    #[test]
+    fn a_line_is_cut_between_characters() {
+        let line = "aé日".as_bytes();
+        let cut = |most| std::str::from_utf8(cut_line(line, most)).expect("whole characters");
+        let cuts: Vec<_> = (0..8).map(cut).collect();
+        assert_eq!(cuts, ["", "a", "a", "aé", "aé", "aé", "aé日", "aé日"]);
+        assert_eq!(cut_line(&[0x80; 9], 5).len(), 5, "no UTF-8");
+    }
+
+    #[test]
+    fn many_tabs_cost_no_more_than_as_many_letters() {
+        // Were all that came before counted for each, this would take minutes.
+        let line = visible_line(&b"\t".repeat(1 << 20));
+        assert_eq!(line.len(), 4 << 20);
+    }
+
+    #[test]
     fn quotes_as_python_does() {
         assert_eq!(python_repr(b"it's \xe9\n"), "\"it's \\udce9\\n\"");
         assert_eq!(python_repr(b"../../'\xe9\"\t"), "'../../\\'\\udce9\"\\t'");
         assert_eq!(python_repr("żółw\u{a0}".as_bytes()), "'żółw\\xa0'");
+        assert_eq!(
+            python_repr("✈\u{fe0f}\u{200d}".as_bytes()),
+            "'✈\u{fe0f}\\u200d'"
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! them: it never waits on a database, a disk or a worker.
 
 pub mod action;
+mod apart;
 pub(crate) mod ascii;
 pub(crate) mod crash;
 pub mod driver;

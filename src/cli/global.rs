@@ -2,6 +2,7 @@
 //! configuration.
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use clap::parser::ValueSource;
@@ -11,6 +12,7 @@ use super::args::Arguments;
 use crate::config::in_force::Said;
 use crate::config::key::Key;
 use crate::config::layer::{Layer, Source};
+use crate::text::visible_bytes;
 
 /// When to colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -194,7 +196,17 @@ pub(super) struct LookArgs {
 impl Arguments {
     /// What the command line says, and what of it and the environment belongs to the configuration.
     pub(super) fn read() -> Result<(Self, Said), Refusal> {
-        Self::read_from(std::env::args_os())
+        let words: Vec<OsString> = std::env::args_os().collect();
+        let read = Self::read_from(&words);
+        let Err(Refusal::Clap(error)) = &read else {
+            return read;
+        };
+        // clap drops escapes from what it quotes. Written out before, they are quoted as they are.
+        let shown = words.iter().map(|word| visible_bytes(word.as_bytes()));
+        match Self::read_from(shown) {
+            Err(Refusal::Clap(shown)) if shown.kind() == error.kind() => Err(shown.into()),
+            _ => read,
+        }
     }
 
     pub(super) fn read_from<T: Into<OsString> + Clone>(

@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
+use crate::text::visible_bytes;
 use crate::tui::terminal;
 
 /// Bytes that are held; older ones go.
@@ -33,16 +34,26 @@ pub(super) fn flush() {
     let _ = io::stderr().write_all(&waiting);
 }
 
+/// One event as one line.
+fn written_out(event: &[u8]) -> String {
+    let mut line = visible_bytes(event.strip_suffix(b"\n").unwrap_or(event));
+    line.push('\n');
+    line
+}
+
 struct Log;
 
 impl Write for Log {
+    /// Takes one event: what it quotes from outside may be no new line, nor anything a terminal obeys.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let line = written_out(bytes);
         if !terminal::is_taken() {
             flush();
-            return io::stderr().write(bytes);
+            io::stderr().write_all(line.as_bytes())?;
+            return Ok(bytes.len());
         }
         let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.extend_from_slice(bytes);
+        waiting.extend_from_slice(line.as_bytes());
         let over = waiting.len().saturating_sub(HELD);
         waiting.drain(..over);
         Ok(bytes.len())
@@ -50,5 +61,19 @@ impl Write for Log {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_one_line_that_no_terminal_obeys() {
+        let event = "INFO opened \x1b]0;x\x07\nERROR forged \u{202e}\u{9b}2J\n";
+        assert_eq!(
+            written_out(event.as_bytes()),
+            "INFO opened \\x1b]0;x\\x07\\nERROR forged \\u{202e}\\x9b2J\n"
+        );
     }
 }

@@ -2,15 +2,20 @@
 //! was asked for, byte for byte.
 
 use std::cell::RefCell;
+use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::document;
 use super::global::When;
 use crate::archive::Ambiguity;
 use crate::error::{Error, Result};
-use crate::text::{visible, visible_bytes, visible_line};
+use crate::text::{cut_line, human_bytes, visible, visible_bytes, visible_line};
+
+/// Bytes of one line that a terminal is sent: nobody reads further, and it would scroll for minutes.
+const LINE: usize = 64 << 10;
 
 /// Standard output and error, and how to write to them.
 pub(super) struct Output {
@@ -61,9 +66,7 @@ impl Output {
 
     /// One JSON document.
     pub(super) fn document(&self, value: &Value) -> Result<()> {
-        let mut out = self.out.borrow_mut();
-        serde_json::to_writer(&mut *out, value).map_err(|error| failed(error.into()))?;
-        writeln!(out).map_err(failed)
+        document::write(&mut *self.out.borrow_mut(), value).map_err(failed)
     }
 
     /// One line of text that may hold anything.
@@ -108,12 +111,43 @@ impl Output {
             return self.out.borrow_mut().write_all(bytes).map_err(failed);
         }
         let mut out = self.out.borrow_mut();
+        let mut cut = false;
         for line in bytes.split_inclusive(|b| *b == b'\n') {
             let (line, end) = match line.strip_suffix(b"\n") {
                 Some(line) => (line, "\n"),
                 None => (line, ""),
             };
-            write!(out, "{}{end}", visible_line(line)).map_err(failed)?;
+            write!(out, "{}{end}", self.shown(line, &mut cut)).map_err(failed)?;
+        }
+        drop(out);
+        self.say_cut(cut)
+    }
+
+    /// A line of a file made safe; to a terminal only its beginning, and `cut` is set.
+    fn shown(&self, line: &[u8], cut: &mut bool) -> String {
+        let start = match self.terminal {
+            true => cut_line(line, LINE),
+            false => line,
+        };
+        let mut shown = visible_line(start);
+        if start.len() < line.len() {
+            let _ = write!(
+                shown,
+                "… {} more",
+                human_bytes((line.len() - start.len()) as u64)
+            );
+            *cut = true;
+        }
+        shown
+    }
+
+    fn say_cut(&self, cut: bool) -> Result<()> {
+        if cut {
+            self.flush()?;
+            let most = human_bytes(LINE as u64);
+            self.note(&format!(
+                "lines over {most} are cut; pipe it to see them whole"
+            ));
         }
         Ok(())
     }
@@ -124,6 +158,7 @@ impl Output {
             return self.bytes(patch);
         }
         let mut out = self.out.borrow_mut();
+        let mut cut = false;
         for line in patch.split_inclusive(|b| *b == b'\n') {
             let line = line.strip_suffix(b"\n").unwrap_or(line);
             let style = match line {
@@ -135,9 +170,11 @@ impl Output {
                 [b'-', ..] => Style::Deleted,
                 _ => Style::Plain,
             };
-            writeln!(out, "{}", self.paint(style, &visible_line(line))).map_err(failed)?;
+            let line = self.shown(line, &mut cut);
+            writeln!(out, "{}", self.paint(style, &line)).map_err(failed)?;
         }
-        Ok(())
+        drop(out);
+        self.say_cut(cut)
     }
 
     /// Standard output for content that is copied piece by piece; raw only when that is no

@@ -11,7 +11,7 @@ use super::output::{Style, put_bytes};
 use super::target::Target;
 use crate::archive::{Entry, EntryKind};
 use crate::error::{Error, ErrorKind, Result};
-use crate::text::{visible_bytes, visible_line};
+use crate::text::visible_bytes;
 
 /// A terminal shows no more of a file than this.
 const MAX_SHOWN: u64 = 8 << 20;
@@ -173,8 +173,9 @@ pub(super) async fn cat(context: &Context, args: &ReadArgs) -> Result<()> {
         return target.archive.copy_content(entry, &mut *out);
     }
     let bytes = target.archive.content(entry, MAX_SHOWN)?;
-    for line in bytes.split_inclusive(|b| *b == b'\n') {
-        output.line(&visible_line(line.strip_suffix(b"\n").unwrap_or(line)))?;
+    output.bytes(&bytes)?;
+    if !bytes.is_empty() && !bytes.ends_with(b"\n") {
+        output.line("")?;
     }
     if entry.size() > MAX_SHOWN {
         output.note("only its beginning is shown; pipe it to see it whole");

@@ -9,8 +9,7 @@ use super::context::Context;
 use super::output::{Style, error_json};
 use crate::error::{Error, ErrorKind, Result};
 use crate::runs::{AgentSummary, Opening, RunFilter, RunOrder, RunRow, gate};
-use crate::text::{human_bytes, visible};
-use unicode_width::UnicodeWidthStr;
+use crate::text::{columns, human_bytes, visible};
 
 /// `afterrun agents`.
 pub(super) async fn agents(context: &Context) -> Result<()> {
@@ -156,17 +155,21 @@ pub(super) async fn runs(context: &Context, args: &RunsArgs) -> Result<()> {
     }
 }
 
-/// The columns that the widest of `cells` takes.
+/// Columns that are kept for a cell: one row with a name of kilobytes must not push all others apart.
+const WIDEST: usize = 64;
+
+/// The columns that the widest of `cells` takes; one that is wider than may be moves its own row alone.
 fn widest(cells: impl Iterator<Item = String>) -> usize {
-    cells.map(|cell| cell.width()).max().unwrap_or(0)
+    let all = cells.map(|cell| columns(&cell));
+    all.filter(|columns| *columns <= WIDEST).max().unwrap_or(0)
 }
 
 /// `cell` filled up to `width` columns and the gap behind it; nothing where every cell is empty.
 fn padded(cell: &str, width: usize) -> String {
-    let gap = if width == 0 {
+    let gap = if width == 0 && cell.is_empty() {
         0
     } else {
-        width.saturating_sub(cell.width()) + 2
+        width.saturating_sub(columns(cell)) + 2
     };
     format!("{cell}{:gap$}", "")
 }

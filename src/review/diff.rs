@@ -11,7 +11,7 @@ use super::index::Index;
 use super::model::{FileChange, Notice, Status};
 use super::objects::{Rejected, Unfit};
 use super::process::{Worker, unexpected};
-use super::protocol::{Failure, Response, WireDelta};
+use super::protocol::{Failure, Response, WireDelta, WireHidden};
 use super::remarks::{self, TOO_DEEP};
 use super::sent::{Sent, send_changes};
 use crate::error::{Error, ErrorKind, Result};
@@ -49,9 +49,9 @@ pub(crate) fn compare(
         Err(error) => return Ok(without_worker(comparison, known, &error)),
     };
     let mut notices = Vec::new();
-    let mut counts = HashMap::new();
+    let mut counted = Counted::default();
     worker.allow(COUNT_TIME, watch);
-    let alive = match receive_counts(worker, &mut counts) {
+    let alive = match receive_counts(worker, &mut counted) {
         Ok(()) => true,
         Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
         Err(error) => {
@@ -65,7 +65,8 @@ pub(crate) fn compare(
     if alive {
         worker.rest();
     }
-    let mut files = list(&deltas, &counts, known);
+    notices.extend(remarks::of_hidden(&counted.hidden, &deltas)?);
+    let mut files = list(&deltas, &counted.counts, known);
     for (index, tag, why) in sent.opaque {
         let change = &comparison.changes[index];
         let (tag, why) = match unfit(change, rejected) {
@@ -148,7 +149,7 @@ fn without_worker(comparison: &Comparison, known: &Known<'_>, error: &Error) -> 
     }
 }
 
-fn lied() -> Error {
+pub(crate) fn lied() -> Error {
     Error::new(
         ErrorKind::UnsafeContent,
         "The review worker answered about files it was not asked about",
@@ -194,11 +195,19 @@ pub(crate) fn receive_deltas(
 
 pub(crate) type Counts = HashMap<u32, (u32, u32, bool)>;
 
-pub(crate) fn receive_counts(worker: &mut Worker, counts: &mut Counts) -> Result<()> {
+/// What the worker says about lines, as far as it came.
+#[derive(Default)]
+pub(crate) struct Counted {
+    pub counts: Counts,
+    pub hidden: Vec<WireHidden>,
+}
+
+pub(crate) fn receive_counts(worker: &mut Worker, counted: &mut Counted) -> Result<()> {
     loop {
         match worker.receive()? {
+            Response::Hidden(batch) => counted.hidden.extend(batch),
             Response::Counts(batch) => {
-                counts.extend(
+                counted.counts.extend(
                     batch
                         .into_iter()
                         .map(|(delta, a, d, binary)| (delta, (a, d, binary))),

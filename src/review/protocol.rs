@@ -98,6 +98,8 @@ pub(crate) enum Response {
     Deltas(Vec<WireDelta>),
     /// Line counts: delta, added, deleted, binary.
     Counts(Vec<(u32, u32, u32, bool)>),
+    /// Lines that hide something, of what has been counted so far; at most one for each delta.
+    Hidden(Vec<WireHidden>),
     /// One file's hunks.
     Patch(FilePatch),
     /// A piece of text.
@@ -159,6 +161,19 @@ pub(crate) struct WireDelta {
     pub new_mode: u32,
     /// Whether both sides have one id.
     pub same_content: bool,
+}
+
+/// Lines of one delta that hide something.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct WireHidden {
+    pub delta: u32,
+    /// The first of them, and what hides something there.
+    pub line: u32,
+    pub letter: char,
+    /// How many there are.
+    pub lines: u32,
+    /// Whether they are those of the whole new content, since what was added is not known.
+    pub whole: bool,
 }
 
 /// Writes one frame.

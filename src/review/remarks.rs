@@ -3,10 +3,13 @@
 use std::collections::HashSet;
 
 use super::change::Change;
+use super::diff::lied;
 use super::model::{Base, FileChange, Notice};
+use super::protocol::{WireDelta, WireHidden};
 use super::scan::Scan;
+use crate::error::Result;
 use crate::runs::Repository;
-use crate::text::{human_bytes, visible_bytes};
+use crate::text::{hidden_in_line, human_bytes, is_hidden, name_of_hidden, visible_bytes};
 
 /// Folders above a file that other tools may not follow; a base tree has no more either.
 const MAX_FOLDERS: usize = 90;
@@ -98,8 +101,10 @@ pub(crate) fn of_ignored(scan: &Scan, changes: &[Change]) -> Option<Notice> {
 
 /// About the files listed: their names, and how deep they lie.
 pub(crate) fn of_files(files: &[FileChange]) -> Vec<Notice> {
-    let is_odd =
-        |path: &[u8]| std::str::from_utf8(path).is_err() || visible_bytes(path).as_bytes() != path;
+    let is_odd = |path: &[u8]| {
+        let is_text = std::str::from_utf8(path).is_ok_and(|path| !path.contains(char::is_control));
+        !is_text || hidden_in_line(path, false).is_some()
+    };
     let folders = |path: &[u8]| path.iter().filter(|byte| **byte == b'/').count();
     let mut notices = Vec::new();
     let mut say = |tag, is: &dyn Fn(&FileChange) -> bool, (has, have), what: &str| {
@@ -151,6 +156,35 @@ pub(crate) fn of_contents(files: &[FileChange], long: &[&[u8]]) -> Vec<Notice> {
         ));
     }
     notices
+}
+
+/// About added lines that hide something: one for each file, since each has to be looked at.
+///
+/// # Errors
+/// When the worker says what cannot be.
+pub(crate) fn of_hidden(hidden: &[WireHidden], deltas: &[WireDelta]) -> Result<Vec<Notice>> {
+    let mut told = HashSet::new();
+    let mut notices = Vec::with_capacity(hidden.len().min(deltas.len()));
+    for found in hidden {
+        let path = deltas.get(found.delta as usize);
+        let path = path.and_then(|delta| delta.new_path.as_deref());
+        let (Some(path), true, true) = (path, is_hidden(found.letter), told.insert(found.delta))
+        else {
+            return Err(lied());
+        };
+        let line = if found.whole { "line" } else { "added line" };
+        let lines = counted(u64::from(found.lines), line, ("holds", "hold"));
+        let (name, code) = (name_of_hidden(found.letter), found.letter as u32);
+        let first = match found.lines {
+            1 => format!("line {}", found.line),
+            _ => format!("the first is line {}", found.line),
+        };
+        let message = format!(
+            "{lines} characters that do not show or that reorder text: {first}, {name} (U+{code:04X})"
+        );
+        notices.push(Notice::at("hidden-text", path, message));
+    }
+    Ok(notices)
 }
 
 /// Sorted, each once, and no more than so many of a kind.

@@ -4,6 +4,7 @@
 mod commit;
 mod compared;
 mod folder;
+mod hidden;
 mod objects;
 mod packs;
 mod probe;

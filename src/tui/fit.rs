@@ -1,12 +1,8 @@
 //! Text made to fit: clipped, wrapped and cut by columns of the terminal, not by characters.
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthChar;
 
-/// Columns that `text` takes.
-#[must_use]
-pub fn columns(text: &str) -> usize {
-    text.width()
-}
+pub use crate::text::columns;
 
 /// The start of `text` in at most `width` columns, `…` where something is missing.
 #[must_use]

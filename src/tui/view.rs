@@ -10,7 +10,7 @@ use super::keymap::Keymap;
 use super::layout::{Areas, SMALLEST};
 use super::state::{Pane, State, live_word, toned_width};
 use super::theme::{Theme, Tone, Toned};
-use super::{fit, footer, linear, overlays, panes};
+use super::{apart, fit, footer, linear, overlays, panes};
 use crate::text::visible;
 
 /// Draws everything.
@@ -58,6 +58,7 @@ pub fn draw(state: &State, theme: Theme, frame: &mut Frame<'_>) {
         put(theme, line, row, buffer);
     }
     overlays::draw(state, theme, &areas, buffer);
+    apart::spread(buffer);
     if areas.linear {
         let at = linear::cursor(state, &areas, buffer);
         frame.set_cursor_position(at);

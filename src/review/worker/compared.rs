@@ -5,6 +5,7 @@ use std::io::Write;
 use git2::{Diff, DiffFindOptions, DiffLineType, DiffOptions, ObjectType, Oid, Repository};
 
 use super::folder::Folder;
+use super::hidden::hidden;
 use super::objects::{Objects, oid};
 use super::{Answer, Stop, failed};
 use crate::review::id::GITLINK;
@@ -12,6 +13,7 @@ use crate::review::model::{FilePatch, Hunk, Line, LineKind, PatchOptions};
 use crate::review::protocol::{
     Failure, MAX_CONTENT, Response, WireBlob, WireChange, WireDelta, send,
 };
+use crate::text::cut_line;
 
 /// Text over this is counted only when it is asked for.
 const MAX_COUNTED: usize = 8 << 20;
@@ -21,6 +23,9 @@ const MAX_LINES: usize = 1_000_000;
 const LARGE: usize = 64 << 10;
 /// Lines of one file's hunks that go to a pane.
 const MAX_PATCH_LINES: usize = 20_000;
+/// Bytes of one line that go to a pane, and of all lines of a file: a line may be the whole file.
+const MAX_PATCH_LINE: usize = 64 << 10;
+const MAX_PATCH_BYTES: usize = 4 << 20;
 /// Renames are searched among this many files; more and only exact ones are found.
 const RENAME_LIMIT: usize = 1000;
 
@@ -133,9 +138,10 @@ fn send_deltas(diff: &Diff<'_>, output: &mut impl Write) -> Answer {
     Ok(send(output, &Response::Done)?)
 }
 
-/// Line counts after the list, so that a count that hangs takes only counts along.
+/// Line counts after the list, so that a count that hangs takes only counts along; and what hides in
+/// the lines that are added.
 fn send_counts(diff: &Diff<'_>, objects: &Objects<'_>, output: &mut impl Write) -> Answer {
-    let mut counts = Vec::new();
+    let (mut counts, mut found) = (Vec::new(), Vec::new());
     let count = diff.deltas().len();
     for index in 0..count {
         let number = u32::try_from(index).unwrap_or(u32::MAX);
@@ -145,10 +151,12 @@ fn send_counts(diff: &Diff<'_>, objects: &Objects<'_>, output: &mut impl Write) 
         let sizes = [delta.old_file(), delta.new_file()].map(|file| size(objects, &file));
         let largest = sizes[0].max(sizes[1]);
         if largest > MAX_COUNTED || has_many_lines(objects, &delta) {
+            found.extend(hidden(objects, number, &delta, None));
             continue;
         }
         if largest > LARGE {
             send(output, &Response::Counts(std::mem::take(&mut counts)))?;
+            send(output, &Response::Hidden(std::mem::take(&mut found)))?;
         }
         let Ok(patch) = git2::Patch::from_diff(diff, index) else {
             continue;
@@ -165,11 +173,17 @@ fn send_counts(diff: &Diff<'_>, objects: &Objects<'_>, output: &mut impl Write) 
         };
         let lines = |lines: usize| u32::try_from(lines).unwrap_or(u32::MAX);
         counts.push((number, lines(added), lines(deleted), binary));
+        if let (Some(patch), false) = (&patch, binary) {
+            found.extend(hidden(objects, number, &delta, Some(patch)));
+        }
         if counts.len() == 64 {
             send(output, &Response::Counts(std::mem::take(&mut counts)))?;
         }
     }
     send(output, &Response::Counts(counts))?;
+    for batch in found.chunks(4096) {
+        send(output, &Response::Hidden(batch.to_vec()))?;
+    }
     Ok(send(output, &Response::Done)?)
 }
 
@@ -253,7 +267,7 @@ impl<'repo> Compared<'repo> {
         let Some(patch) = patch.filter(|_| !file.binary) else {
             return Ok(file);
         };
-        let mut lines = 0;
+        let (mut lines, mut bytes) = (0, 0);
         for number in 0..patch.num_hunks() {
             let (hunk, count) = patch.hunk(number)?;
             let mut kept = Hunk {
@@ -261,9 +275,8 @@ impl<'repo> Compared<'repo> {
                 lines: Vec::with_capacity(count.min(MAX_PATCH_LINES)),
             };
             for index in 0..count {
-                if lines == MAX_PATCH_LINES {
-                    file.truncated =
-                        Some(format!("only its first {MAX_PATCH_LINES} lines are shown"));
+                if lines == MAX_PATCH_LINES || bytes > MAX_PATCH_BYTES {
+                    file.truncated = Some(format!("only its first {lines} lines are shown"));
                     file.hunks.push(kept);
                     return Ok(file);
                 }
@@ -282,11 +295,18 @@ impl<'repo> Compared<'repo> {
                 };
                 lines += 1;
                 let text = line.content();
+                let text = text.strip_suffix(b"\n").unwrap_or(text);
+                let shown = cut_line(text, MAX_PATCH_LINE);
+                if shown.len() < text.len() {
+                    let most = crate::text::human_bytes(MAX_PATCH_LINE as u64);
+                    file.truncated = Some(format!("lines over {most} are cut"));
+                }
+                bytes += shown.len() + 1;
                 kept.lines.push(Line {
                     kind,
                     old: line.old_lineno(),
                     new: line.new_lineno(),
-                    text: text.strip_suffix(b"\n").unwrap_or(text).to_vec(),
+                    text: shown.to_vec(),
                     no_newline: false,
                 });
             }

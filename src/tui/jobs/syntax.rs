@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
 use crate::progress::Watch;
-use crate::text::visible;
+use crate::text::Shown;
 use crate::tui::state::Runs;
 use crate::tui::theme::Tone;
 
@@ -143,8 +143,8 @@ fn tone(stack: &ScopeStack) -> Tone {
 fn made_visible(bytes: &[u8], pieces: &[(usize, Tone)]) -> Runs {
     let mut pieces = pieces.iter().copied().peekable();
     let mut runs: Vec<(u32, Tone)> = Vec::new();
-    // In the line as parsed, in the line as shown, and columns of that for tabs.
-    let (mut parsed, mut shown, mut letters) = (0, 0_usize, 0_usize);
+    let mut line = Shown::line();
+    let mut parsed = 0;
     let mut step = |parsed: usize, length: usize, shown: usize| {
         while pieces.next_if(|(end, _)| *end < parsed + length).is_some() {}
         let Some((_, tone)) = pieces.peek() else {
@@ -156,26 +156,18 @@ fn made_visible(bytes: &[u8], pieces: &[(usize, Tone)]) -> Runs {
             _ => runs.push((end, *tone)),
         }
     };
-    let mut buffer = [0; 4];
     for chunk in bytes.utf8_chunks() {
         for letter in chunk.valid().chars() {
-            let text: &str = letter.encode_utf8(&mut buffer);
-            if letter == '\t' {
-                let stop = 4 - letters % 4;
-                (shown, letters) = (shown + stop, letters + stop);
-            } else {
-                let text = visible(text);
-                (shown, letters) = (shown + text.len(), letters + text.chars().count());
-            }
-            step(parsed, letter.len_utf8(), shown);
+            line.push(letter);
+            step(parsed, letter.len_utf8(), line.len());
             parsed += letter.len_utf8();
         }
-        // Each byte is written as `\xNN`; parsed, they were one mark.
-        let invalid = 4 * chunk.invalid().len();
-        if invalid > 0 {
+        // Each byte is written out; parsed, they were one mark.
+        let invalid = chunk.invalid();
+        if !invalid.is_empty() {
+            invalid.iter().for_each(|byte| line.push_invalid(*byte));
             let mark = char::REPLACEMENT_CHARACTER.len_utf8();
-            (shown, letters) = (shown + invalid, letters + invalid);
-            step(parsed, mark, shown);
+            step(parsed, mark, line.len());
             parsed += mark;
         }
     }

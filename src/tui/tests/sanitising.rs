@@ -109,3 +109,44 @@ fn files_links_and_notices() {
     app.keys("f");
     is_clean(&app, "file");
 }
+
+/// Every terminal counts what is shown as we do: one that takes characters one by one, and one that takes
+/// what belongs together at once.
+#[test]
+fn columns_are_those_of_every_way_of_counting() {
+    use ratatui::style::Style;
+    use ratatui::text::Span;
+    use unicode_width::UnicodeWidthStr as _;
+
+    use crate::text::{columns, visible};
+    let mut letters: Vec<char> = (0..0x2_0000)
+        .chain(0xe_0000..0xe_0200)
+        .filter_map(char::from_u32)
+        .collect();
+    letters.push('\u{2_0000}');
+    for (number, letter) in letters.into_iter().enumerate() {
+        let bases = [
+            "a", "가", "ᄒ", "क", "क्", "😀", "👍", "ل", "ก", "1", "日", "ᝰ", "ꦏ꧀",
+        ];
+        for base in ["", bases[number % bases.len()]] {
+            for text in [
+                format!("{base}{letter}"),
+                format!("{base}{letter}{letter}{base}"),
+            ] {
+                let shown = visible(&text);
+                let span = Span::raw(shown.as_ref());
+                let together: usize = span
+                    .styled_graphemes(Style::default())
+                    .map(|part| part.symbol.width())
+                    .sum();
+                let whole: usize = span
+                    .styled_graphemes(Style::default())
+                    .map(|part| part.symbol.len())
+                    .sum();
+                assert_eq!(columns(&shown), together, "{text:?} {:x}", letter as u32);
+                assert_eq!(whole, shown.len(), "{text:?} is drawn whole");
+                assert_eq!(visible(&shown), shown, "once is enough");
+            }
+        }
+    }
+}
