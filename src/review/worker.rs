@@ -5,7 +5,7 @@ mod commit;
 mod compared;
 mod folder;
 mod objects;
-mod packs;
+pub(crate) mod packs;
 mod probe;
 mod sandbox;
 mod settings;
