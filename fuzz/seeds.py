@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes the made seeds, `seeds/TARGET/NAME`: small inputs of the forms that real ones have. The same
-bytes each time. Seeds named `crash-*` are what fuzzing found and stay as they are."""
+bytes each time, where zlib is the same. Seeds named `crash-*` are what fuzzing found and stay as they are."""
 
 import gzip
 import hashlib
@@ -77,7 +77,12 @@ def archives():
         (member("workspace/l", link, "../native"), b""),
         (member("workspace/l/x"), b"through"),
     ]
+    claims = [(member("workspace/x", records={"size": str(2**64 - 1)}), b"x")]
+    hidden = tar([(member("a", records={"comment": "c" * 5000}), b"")], manifest=False)
+    hides = [(member("workspace/x", records={"size": "0"}), hidden)]
     for name, members, form in [
+        ("claims", claims, tarfile.PAX_FORMAT),
+        ("hides", hides, tarfile.PAX_FORMAT),
         ("empty", [], tarfile.PAX_FORMAT),
         ("plain", plain, tarfile.PAX_FORMAT),
         ("nested", nested, tarfile.PAX_FORMAT),
@@ -88,7 +93,7 @@ def archives():
         ("escape", escape, tarfile.PAX_FORMAT),
     ]:
         seed("restore", name, tar(members, form))
-        if name in ("plain", "long", "long-gnu", "sizes"):
+        if name in ("plain", "long", "long-gnu", "sizes", "claims", "hides"):
             seed("framing", name, tar(members, form))
     seed("restore", "plain.gz", gzip.compress(tar(plain), mtime=0))
     seed("restore", "no-end", tar(plain)[:-1024])

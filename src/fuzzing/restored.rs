@@ -17,25 +17,32 @@ use crate::progress::Watch;
 /// Stored bytes: they are refused and nothing is left, or what they say stands below the
 /// destination and nowhere else.
 pub fn restore(data: &[u8]) {
+    is_restored(data);
+}
+
+/// The same; whether anything was restored.
+pub(super) fn is_restored(data: &[u8]) -> bool {
     let Ok(folder) = tempfile::tempdir() else {
-        return;
+        return false;
     };
     let top = folder.path();
     if canaries(top, data).is_err() {
-        return;
+        return false;
     }
     let before = snapshot(top);
     let opened = CheckpointArchive::new(limits());
     let opened = opened.blocking_open(&top.join("stored"), &Watch::default());
+    let mut restored = false;
     if let Ok(archive) = &opened {
         for absolute_links in [false, true] {
-            restore_once(archive, top, absolute_links);
+            restored |= restore_once(archive, top, absolute_links);
         }
     }
     assert_eq!(snapshot(top), before, "something beside it has changed");
+    restored
 }
 
-fn restore_once(archive: &Archive, top: &Path, absolute_links: bool) {
+fn restore_once(archive: &Archive, top: &Path, absolute_links: bool) -> bool {
     let destination = top.join("a/b/out");
     let options = RestoreOptions {
         absolute_links,
@@ -49,11 +56,15 @@ fn restore_once(archive: &Archive, top: &Path, absolute_links: bool) {
             let written = compare(archive, &destination, absolute_links);
             assert_eq!(report.entries, written as u64);
             let parent = fs::File::open(top.join("a/b"));
-            let removed = parent.and_then(|parent| discard(parent.as_fd(), OsStr::new("out")));
+            let removed = parent.and_then(|parent| Ok(discard(parent.as_fd(), OsStr::new("out"))?));
             assert!(removed.is_ok(), "{removed:?}");
         }
-        Err(_) => assert!(fs::symlink_metadata(&destination).is_err()),
+        Err(_) => {
+            assert!(fs::symlink_metadata(&destination).is_err());
+            return false;
+        }
     }
+    true
 }
 
 /// Files, a folder and a link around the destination `a/b/out`, and the stored bytes.
