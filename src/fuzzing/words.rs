@@ -24,7 +24,7 @@ pub fn text(data: &[u8]) {
     let quoted = python_repr(data);
     assert!(quoted.len() >= 2 && quoted.ends_with(['\'', '"']));
     let inside = &quoted[1..quoted.len() - 1];
-    assert!(!inside.contains(|c| is_obeyed(c)), "{inside:?}");
+    assert!(!inside.contains(is_obeyed), "{inside:?}");
 }
 
 /// Whether a terminal does more with it than show a glyph.
