@@ -7,14 +7,14 @@
 mod ambiguous;
 mod capture;
 mod entry;
-mod framing;
-mod gunzip;
-mod intake;
-mod links;
+pub(crate) mod framing;
+pub(crate) mod gunzip;
+pub(crate) mod intake;
+pub(crate) mod links;
 mod manifest;
-mod member;
-mod number;
-mod pax;
+pub(crate) mod member;
+pub(crate) mod number;
+pub(crate) mod pax;
 mod restore;
 mod spool;
 
@@ -261,7 +261,11 @@ impl Archive {
         Self::blocking_read(StoredObject { reference, bytes }, limits, watch)
     }
 
-    fn validated(intake: intake::Intake, limits: &CheckpointLimits, watch: &Watch) -> Result<Self> {
+    pub(crate) fn validated(
+        intake: intake::Intake,
+        limits: &CheckpointLimits,
+        watch: &Watch,
+    ) -> Result<Self> {
         let begun = Instant::now();
         let spool = intake.spool;
         framing::preflight(&spool, limits, watch)?;
@@ -404,7 +408,7 @@ struct Inspected {
 /// Agno's `_inspect`: every rule that makes members a checkpoint, in its order.
 fn inspect(spool: &Spool, limits: &CheckpointLimits, watch: &Watch) -> Result<Inspected> {
     let refuse = |message: &str| fail(ErrorKind::InvalidArchive, message);
-    let mut members = member::Members::new(spool);
+    let mut members = member::Members::new(spool, limits);
     let mut entries: Vec<Entry> = Vec::new();
     let mut known: HashMap<Bytes, bool> = HashMap::new();
     let mut manifest = None;

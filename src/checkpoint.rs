@@ -6,7 +6,7 @@ mod lease;
 mod postgres;
 mod pump;
 mod reference;
-mod s3;
+pub(crate) mod s3;
 mod store;
 
 pub use file::{DEFAULT_CHECKPOINTS, FileCheckpointStore};

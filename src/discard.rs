@@ -121,7 +121,7 @@ mod tests {
         symlink(&kept, left.join("a/link")).expect("made");
         symlink(&kept, left.join("a/b/.moved-1")).expect("made");
         for closed in ["a/b/c", "a/b", "a"] {
-            set_permissions(left.join(closed), Permissions::from_mode(0)).expect("closed");
+            set_permissions(left.join(closed), Permissions::from_mode(0o000)).expect("closed");
         }
         discard(at(folder.path()).as_fd(), "left".as_ref()).expect("removed");
         assert!(!left.exists() && kept.join("file").exists());

@@ -77,6 +77,9 @@ pub mod config;
 pub mod demo;
 mod discard;
 mod error;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod json;
 mod near;
 pub mod postgres;

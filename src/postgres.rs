@@ -15,7 +15,7 @@ mod encryption;
 mod failure;
 mod given;
 mod hosts;
-mod keywords;
+pub(crate) mod keywords;
 mod parameter;
 mod passfile;
 mod password;
@@ -27,7 +27,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod transaction;
-mod url;
+pub(crate) mod url;
 mod verifier;
 mod wire;
 

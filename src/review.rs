@@ -6,7 +6,7 @@
 //! that can be killed ([`init`]). The checkout's config, hooks, alternates, index and drivers are
 //! never given to libgit2. File content decides what changed; the agent's index only adds.
 
-mod attributes;
+pub(crate) mod attributes;
 mod base;
 mod change;
 mod checkout;
@@ -14,26 +14,26 @@ mod commit;
 mod compare;
 mod confinement;
 mod diff;
-mod id;
-mod ignore;
-mod index;
+pub(crate) mod id;
+pub(crate) mod ignore;
+pub(crate) mod index;
 mod limits;
 mod model;
 mod notices;
-mod objects;
+pub(crate) mod objects;
 mod open;
 mod process;
-mod protocol;
-mod refs;
+pub(crate) mod protocol;
+pub(crate) mod refs;
 mod remarks;
 mod scan;
 mod sent;
 mod session;
 mod sides;
 mod sparse;
-mod tree;
+pub(crate) mod tree;
 mod whole;
-mod worker;
+pub(crate) mod worker;
 
 pub use confinement::{Confinement, Escape, Held};
 pub use model::{

@@ -11,7 +11,7 @@ mod model;
 mod named;
 mod open;
 mod postgres;
-mod retention;
+pub(crate) mod retention;
 #[cfg(feature = "app")]
 mod since;
 mod sqlite;

@@ -139,9 +139,28 @@ impl Header {
     }
 }
 
-/// `size` rounded up to whole blocks.
+/// `size` rounded up to whole blocks; a record may claim any size.
 pub(crate) fn blocks(size: u64) -> u64 {
-    size.div_ceil(BLOCK) * BLOCK
+    size.div_ceil(BLOCK).saturating_mul(BLOCK)
+}
+
+/// Bytes of extension headers so far.
+#[derive(Debug, Default)]
+pub(crate) struct Extensions(u64);
+
+impl Extensions {
+    /// Counts one more.
+    pub(crate) fn add(&mut self, size: u64, limits: &CheckpointLimits) -> Result<()> {
+        self.0 = self.0.saturating_add(size);
+        if size > limits.max_manifest_bytes || self.0 > limits.max_manifest_bytes.saturating_mul(16)
+        {
+            return fail(
+                ErrorKind::InvalidArchive,
+                "Checkpoint extension metadata exceeds its limit",
+            );
+        }
+        Ok(())
+    }
 }
 
 /// Agno's `_preflight`: bounds the headers, and requires the end-of-archive marker.
@@ -153,7 +172,8 @@ pub(crate) fn preflight(spool: &Spool, limits: &CheckpointLimits, watch: &Watch)
         )
     };
     let length = spool.len();
-    let (mut offset, mut headers, mut extensions) = (0_u64, 0_u64, 0_u64);
+    let (mut offset, mut headers) = (0_u64, 0_u64);
+    let mut extensions = Extensions::default();
     let mut block = [0; 512];
     while offset + BLOCK <= length {
         if headers.is_multiple_of(1024) {
@@ -176,15 +196,7 @@ pub(crate) fn preflight(spool: &Spool, limits: &CheckpointLimits, watch: &Watch)
             return framing();
         }
         if matches!(header.kind, PAX | PAX_GLOBAL | GNU_NAME | GNU_LINK) {
-            extensions += size;
-            if size > limits.max_manifest_bytes
-                || extensions > limits.max_manifest_bytes.saturating_mul(16)
-            {
-                return fail(
-                    ErrorKind::InvalidArchive,
-                    "Checkpoint extension metadata exceeds its limit",
-                );
-            }
+            extensions.add(size, limits)?;
         }
         offset += BLOCK + blocks(size);
     }

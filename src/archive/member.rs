@@ -5,11 +5,12 @@ use bytes::Bytes;
 
 use super::ambiguous;
 use super::framing::{
-    BLOCK, DIRECTORY, GNU_LINK, GNU_NAME, GNU_SPARSE, Header, NoHeader, PAX, PAX_GLOBAL,
-    PAX_SOLARIS, SYMLINK, blocks, has_data, is_regular, without_slashes,
+    BLOCK, DIRECTORY, Extensions, GNU_LINK, GNU_NAME, GNU_SPARSE, Header, NoHeader, PAX,
+    PAX_GLOBAL, PAX_SOLARIS, SYMLINK, blocks, has_data, is_regular, without_slashes,
 };
 use super::pax::{BadRecords, Mtime, Records, record_mtime, record_size};
 use super::spool::Spool;
+use crate::checkpoint::CheckpointLimits;
 use crate::error::{ErrorKind, Result, fail};
 
 /// Python gives up on longer chains of extension headers too (its recursion limit).
@@ -118,6 +119,8 @@ impl From<crate::error::Error> for Stop {
 /// Yields the members one after another (Python's `for member in archive`).
 pub(crate) struct Members<'a> {
     spool: &'a Spool,
+    limits: &'a CheckpointLimits,
+    extensions: Extensions,
     global: Records,
     /// Where the next member's header is.
     offset: u64,
@@ -126,9 +129,11 @@ pub(crate) struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    pub(crate) fn new(spool: &'a Spool) -> Self {
+    pub(crate) fn new(spool: &'a Spool, limits: &'a CheckpointLimits) -> Self {
         Self {
             spool,
+            limits,
+            extensions: Extensions::default(),
             global: Records::default(),
             offset: 0,
             position: 0,
@@ -173,8 +178,10 @@ impl<'a> Members<'a> {
     }
 
     fn payload(&mut self, size: i128) -> Result<Vec<u8>, Stop> {
-        // The first walk has bounded it already.
-        let size = blocks(u64::try_from(size).unwrap_or(0)).min(self.spool.len() - self.position);
+        // A record's size may lead this walk to headers that the first one took for content.
+        let size = u64::try_from(size).unwrap_or(0);
+        self.extensions.add(size, self.limits)?;
+        let size = blocks(size).min(self.spool.len() - self.position);
         let bytes = self.spool.bytes(self.position, size)?;
         self.position += size;
         Ok(bytes)
@@ -284,4 +291,62 @@ impl<'a> Members<'a> {
 
 fn no_archive() -> crate::error::Error {
     crate::error::Error::new(ErrorKind::InvalidArchive, "Invalid checkpoint archive")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::framing::preflight;
+    use crate::fuzzing::tarball::Tarball;
+    use crate::progress::Watch;
+    use crate::scratch::Scratch;
+
+    /// What the second walk answers to an archive that the first one lets pass.
+    fn walked(archive: &[u8], limits: &CheckpointLimits) -> Result<Vec<i128>> {
+        let mut spool = Spool::new(&Scratch::default())?;
+        spool.append(archive)?;
+        preflight(&spool, limits, &Watch::default())?;
+        let mut members = Members::new(&spool, limits);
+        let mut sizes = Vec::new();
+        while let Some(member) = members.next()? {
+            sizes.push(member.size);
+        }
+        Ok(sizes)
+    }
+
+    #[test]
+    fn a_record_may_claim_any_size() {
+        for size in [u64::MAX, u64::MAX - 511, u64::MAX / 2] {
+            let claim = size.to_string();
+            let mut tarball = Tarball::empty();
+            let records = [(&b"size"[..], claim.as_bytes())];
+            tarball.member(b"workspace", b'0', b"", b"content", 0o644, &records);
+            assert!(walked(&tarball.finish(), &CheckpointLimits::default()).is_err());
+        }
+    }
+
+    #[test]
+    fn extension_headers_in_what_was_taken_for_content_are_bounded_too() {
+        let limits = CheckpointLimits {
+            max_manifest_bytes: 1024,
+            ..CheckpointLimits::default()
+        };
+        for kind in *b"xgXLK" {
+            let walk = |length: usize| {
+                let mut hidden = Tarball::empty();
+                hidden.member(b"hidden", kind, b"", &vec![0; length], 0o644, &[]);
+                hidden.member(b"behind", b'0', b"", b"", 0o644, &[]);
+                let mut tarball = Tarball::empty();
+                let records = [(&b"size"[..], &b"0"[..])];
+                tarball.member(b"a", b'0', b"", &hidden.finish(), 0o644, &records);
+                walked(&tarball.finish(), &limits)
+            };
+            assert_eq!(walk(1024).map(|sizes| sizes.len()).ok(), Some(2));
+            let error = walk(1025).expect_err("too long");
+            assert_eq!(
+                error.message(),
+                "Checkpoint extension metadata exceeds its limit"
+            );
+        }
+    }
 }

@@ -14,7 +14,7 @@ mod refusal;
 mod role;
 mod settings;
 mod upload;
-mod xml;
+pub(crate) mod xml;
 
 use std::future::Future;
 use std::io::Read;

@@ -5,7 +5,7 @@ use super::url::Pair;
 use crate::error::Result;
 
 /// Whether `text` is a keyword string: it begins with a parameter that libpq knows.
-pub(super) fn is_keywords(text: &str) -> bool {
+pub(crate) fn is_keywords(text: &str) -> bool {
     text.split_once('=')
         .is_some_and(|(name, _)| parameter::named(name.trim()).is_some())
 }
@@ -15,7 +15,7 @@ pub(super) fn is_keywords(text: &str) -> bool {
 ///
 /// # Errors
 /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) when it cannot be understood.
-pub(super) fn parse(text: &str) -> Result<Vec<Pair>> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Pair>> {
     let mut pairs = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
@@ -61,7 +61,7 @@ fn value(text: &str) -> Result<(String, &str)> {
 
 /// `text` with the values of passwords replaced, for titles and messages; all of it when it cannot be
 /// taken apart.
-pub(super) fn masked(text: &str) -> String {
+pub(crate) fn masked(text: &str) -> String {
     let Ok(pairs) = parse(text) else {
         return "***".into();
     };

@@ -15,18 +15,18 @@ const DRIVERS: [&str; 6] = [
 ];
 
 /// A parameter's name and value.
-pub(super) type Pair = (String, String);
+pub(crate) type Pair = (String, String);
 
 /// What a URL says, in its order.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Url {
-    pub(super) pairs: Vec<Pair>,
+pub(crate) struct Url {
+    pub(crate) pairs: Vec<Pair>,
     /// It is SQLAlchemy's, whose drivers take parameters that libpq does not.
-    pub(super) sqlalchemy: bool,
+    pub(crate) sqlalchemy: bool,
 }
 
 /// Whether `text` is a URL of PostgreSQL's.
-pub(super) fn is_url(text: &str) -> bool {
+pub(crate) fn is_url(text: &str) -> bool {
     let scheme = text.split_once("://").map(|(scheme, _)| scheme);
     let base = scheme.map(|scheme| scheme.split('+').next().unwrap_or(scheme));
     matches!(base, Some("postgresql" | "postgres"))
@@ -37,7 +37,7 @@ pub(super) fn is_url(text: &str) -> bool {
 ///
 /// # Errors
 /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) when it cannot be understood.
-pub(super) fn parse(text: &str) -> Result<Url> {
+pub(crate) fn parse(text: &str) -> Result<Url> {
     let (scheme, rest) = text
         .split_once("://")
         .ok_or_else(|| wrong("The database URL has no scheme"))?;

@@ -36,6 +36,8 @@ enum Setting {
 
 /// One rule's words, in order.
 type Words = Vec<String>;
+/// What a path's attributes are given; nothing where they are made unspecified.
+type Found<'a> = HashMap<&'a str, Option<&'a str>>;
 
 struct RuleFile {
     folder: Vec<u8>,
@@ -170,11 +172,13 @@ impl AttributeRules {
         for folder in &folders {
             self.load(tree, folder)?;
         }
-        let mut found: HashMap<&str, Option<&str>> = HashMap::new();
+        let mut found = Found::default();
         let files = folders
             .iter()
             .filter_map(|folder| self.files.get(*folder)?.as_ref());
-        for file in files.chain(self.info.as_ref()) {
+        // Later rules win, so they come first.
+        let files: Vec<&RuleFile> = files.chain(self.info.as_ref()).collect();
+        for file in files.into_iter().rev() {
             let inside = match file.folder.len() {
                 0 => path,
                 length => &path[length + 1..],
@@ -183,41 +187,39 @@ impl AttributeRules {
                 use std::os::unix::ffi::OsStrExt;
                 std::path::Path::new(std::ffi::OsStr::from_bytes(inside))
             };
-            for rule in file.globs.matches(path) {
-                for word in &file.words[rule] {
-                    self.assign(word, &mut found, 0);
-                }
+            for rule in file.globs.matches(path).into_iter().rev() {
+                self.assign(&file.words[rule], &mut found);
             }
         }
         Ok(collect(&found))
     }
 
-    /// Adds one word (`name`, `-name`, `!name`, `name=value`), with what its macro stands for.
-    fn assign<'a>(
-        &'a self,
-        word: &'a str,
-        found: &mut HashMap<&'a str, Option<&'a str>>,
-        depth: u8,
-    ) {
-        let (name, value) = match word.split_once('=') {
-            Some((name, value)) => (name, Some(value)),
-            None if word.starts_with('-') => (&word[1..], Some("\0unset")),
-            None if word.starts_with('!') => (&word[1..], None),
-            None => (word, Some("\0set")),
-        };
-        found.insert(name, value);
-        if value == Some("\0set")
-            && depth < 8
-            && let Some(words) = self.macros.get(name)
-        {
-            for word in words {
-                self.assign(word, found, depth + 1);
+    /// Takes one rule's words (`name`, `-name`, `!name`, `name=value`), the last first, each with
+    /// what its macro stands for. As in git, what an attribute is given first stands, and so no macro
+    /// is looked into twice, however macros name each other.
+    fn assign<'a>(&'a self, words: &'a [String], found: &mut Found<'a>) {
+        let mut pending: Vec<&str> = words.iter().map(String::as_str).collect();
+        while let Some(word) = pending.pop() {
+            let (name, value) = match word.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None if word.starts_with('-') => (&word[1..], Some("\0unset")),
+                None if word.starts_with('!') => (&word[1..], None),
+                None => (word, Some("\0set")),
+            };
+            if found.contains_key(name) {
+                continue;
+            }
+            found.insert(name, value);
+            if value == Some("\0set")
+                && let Some(words) = self.macros.get(name)
+            {
+                pending.extend(words.iter().map(String::as_str));
             }
         }
     }
 }
 
-fn collect(found: &HashMap<&str, Option<&str>>) -> Attributes {
+fn collect(found: &Found<'_>) -> Attributes {
     let value = |name: &str| found.get(name).copied().flatten();
     let setting = |name: &str| match value(name) {
         Some("\0set") => Setting::Set,
@@ -393,10 +395,9 @@ mod tests {
             )]),
             skipped: Vec::new(),
         };
+        let words: Words = words.iter().map(|word| (*word).to_owned()).collect();
         let mut found = HashMap::new();
-        for word in words {
-            rules.assign(word, &mut found, 0);
-        }
+        rules.assign(&words, &mut found);
         collect(&found)
     }
 
@@ -422,6 +423,33 @@ mod tests {
         );
         assert!(attributes(&["binary"]).hides_text);
         assert_eq!(attributes(&["filter=lfs"]).filter.as_deref(), Some("lfs"));
+    }
+
+    #[test]
+    fn macros_that_name_each_other_end() {
+        let name = |n: usize| format!("m{n}");
+        let mut macros: HashMap<String, Words> = (0..50)
+            .map(|n| (name(n), (0..50).map(name).chain(["text".into()]).collect()))
+            .collect();
+        macros.insert("last".into(), vec![name(0), "-text".into()]);
+        let rules = AttributeRules {
+            files: HashMap::new(),
+            info: None,
+            macros,
+            skipped: Vec::new(),
+        };
+        for (words, expected) in [
+            (&["m1"][..], Setting::Set),
+            (&["m1", "-text"], Setting::Unset),
+            (&["-text", "m1"], Setting::Set),
+            (&["last"], Setting::Unset),
+            (&["last", "!text"], Setting::Unspecified),
+        ] {
+            let words: Words = words.iter().map(|word| (*word).to_owned()).collect();
+            let mut found = HashMap::new();
+            rules.assign(&words, &mut found);
+            assert_eq!(collect(&found).text, expected, "{words:?}");
+        }
     }
 
     #[test]

@@ -261,7 +261,7 @@ const MOST_OF_ONE: u64 = 1032;
 
 /// Inflates a loose object, which must be as long as its header says. libgit2 would loop forever on
 /// one that is cut short.
-fn inflate(stored: &[u8]) -> Result<(ObjectKind, Vec<u8>), Unfit> {
+pub(crate) fn inflate(stored: &[u8]) -> Result<(ObjectKind, Vec<u8>), Unfit> {
     let mut inflate = Decompress::new(true);
     let mut piece = vec![0; 64 * 1024];
     let mut bytes: Vec<u8> = Vec::new();
@@ -307,7 +307,7 @@ fn inflate(stored: &[u8]) -> Result<(ObjectKind, Vec<u8>), Unfit> {
 }
 
 /// The id that an object's content gives it; `None` for bytes made to collide.
-fn object_id(kind: ObjectKind, bytes: &[u8]) -> Option<Id> {
+pub(crate) fn object_id(kind: ObjectKind, bytes: &[u8]) -> Option<Id> {
     let kind = match kind {
         ObjectKind::Blob => "blob",
         ObjectKind::Tree => "tree",

@@ -6,7 +6,7 @@ mod compared;
 mod folder;
 mod hidden;
 mod objects;
-mod packs;
+pub(crate) mod packs;
 mod probe;
 mod sandbox;
 mod settings;

@@ -115,7 +115,7 @@ impl RunRow {
     /// The turn's number in its session, from 1.
     #[must_use]
     pub fn turn(&self) -> Option<i64> {
-        self.run_index.map(|index| index + 1)
+        self.run_index.map(|index| index.saturating_add(1))
     }
 }
 

@@ -8,20 +8,20 @@ use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::Event;
 
 /// A longer answer is none of S3's.
-pub(super) const LONGEST: usize = 64 << 10;
+pub(crate) const LONGEST: usize = 64 << 10;
 /// Children that are looked at.
 const CHILDREN: usize = 64;
 
 /// A document: its root's name, and the texts of its children by name.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Document {
+pub(crate) struct Document {
     pub root: String,
     fields: BTreeMap<String, String>,
 }
 
 impl Document {
     /// What can be read of `bytes`; a document that is cut off or no XML at all ends where it does.
-    pub(super) fn read(bytes: &[u8]) -> Self {
+    pub(crate) fn read(bytes: &[u8]) -> Self {
         let bytes = &bytes[..bytes.len().min(LONGEST)];
         let text = String::from_utf8_lossy(bytes);
         let mut reader = Reader::from_str(&text);
@@ -64,7 +64,7 @@ impl Document {
     }
 
     /// The text of the child `name`, empty when there is none.
-    pub(super) fn get(&self, name: &str) -> &str {
+    pub(crate) fn get(&self, name: &str) -> &str {
         self.fields.get(name).map_or("", |text| text.trim())
     }
 }

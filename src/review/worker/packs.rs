@@ -27,7 +27,7 @@ const FIRST: u64 = 12;
 
 /// Why an entry is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     /// It, or what it is made from, claims this many bytes.
     Large(u64),
     /// It is made in too many steps, or out of too much.
@@ -45,7 +45,7 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    pub(super) fn failure(self) -> Failure {
+    pub(crate) fn failure(self) -> Failure {
         match self {
             Self::Large(_) | Self::Costly | Self::Unread => Failure::Limit,
             _ => Failure::Damaged,
@@ -73,7 +73,7 @@ impl std::fmt::Display for Fault {
 }
 
 /// The packs of the private folder.
-pub(super) struct Packs {
+pub(crate) struct Packs {
     packs: RefCell<Vec<Pack>>,
     /// The one that was looked at last, by its path: a worker may not hold many files open.
     file: RefCell<Option<(PathBuf, File)>>,
@@ -102,7 +102,7 @@ struct Header {
 
 impl Packs {
     /// The packs below `folder`, without those that libgit2 does not take for packs either.
-    pub(super) fn open(folder: &Path) -> Self {
+    pub(crate) fn open(folder: &Path) -> Self {
         let mut packs = Vec::new();
         let folder = folder.join("objects/pack");
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
@@ -126,7 +126,7 @@ impl Packs {
     }
 
     /// Whether `id` may be read, from whichever pack libgit2 takes it.
-    pub(super) fn check(&self, id: &Id) -> Result<(), Fault> {
+    pub(crate) fn check(&self, id: &Id) -> Result<(), Fault> {
         let mut packs = self.packs.borrow_mut();
         packs
             .iter_mut()
