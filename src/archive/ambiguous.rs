@@ -64,8 +64,12 @@ pub(super) fn is_plain_octal(field: &[u8]) -> bool {
     }
     let end = field.iter().position(|b| *b == 0).unwrap_or(field.len());
     let rest_is_empty = field[end..].iter().all(|b| matches!(b, 0 | b' '));
-    let text = field[..end].trim_ascii();
-    rest_is_empty && text.iter().all(|b| matches!(b, b'0'..=b'7'))
+    let digits = |byte: &u8| matches!(byte, b'0'..=b'7');
+    let after_spaces = field[..end].iter().skip_while(|byte| **byte == b' ');
+    rest_is_empty
+        && after_spaces
+            .skip_while(|byte| digits(byte))
+            .all(|byte| *byte == b' ')
 }
 
 /// Whether a record's number is one to every reader: digits, perhaps a sign, and a fraction.

@@ -4,12 +4,9 @@ use std::fmt::Debug;
 use std::fs;
 use std::io::Write;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
 use crate::review::id::Id;
 use crate::review::objects::inflate;
-use crate::review::protocol::{MAX_CONTENT, Request, Response, receive, send};
+use crate::review::protocol::{MAX_CONTENT, Message, Request, Response, receive, send};
 use crate::review::worker::packs::Packs;
 
 /// Frames in either direction, and one frame's message: what is understood is sent and understood as
@@ -25,7 +22,7 @@ pub fn protocol(data: &[u8]) {
     }
 }
 
-fn there_and_back<T: Serialize + DeserializeOwned + Debug>(input: &mut &[u8]) {
+fn there_and_back<T: Message + Debug>(input: &mut &[u8]) {
     while let Ok(Some(message)) = receive::<T>(input) {
         let mut sent = Vec::new();
         assert!(send(&mut sent, &message).is_ok());

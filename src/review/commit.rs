@@ -104,7 +104,7 @@ fn ask(worker: &mut Worker, commit: Id) -> Result<CommitDiff> {
     let known: HashSet<&[u8]> = paths.iter().map(|(path, ..)| &path[..]).collect();
     let deltas = diff::receive_deltas(worker, &known)?;
     let mut counted = diff::Counted::default();
-    diff::receive_counts(worker, &mut counted)?;
+    diff::receive_counts(worker, deltas.len(), &mut counted)?;
     let mut files = diff::list(&deltas, &counted.counts, &Known { index: None });
     for file in &mut files {
         // An index is what tells untracked files from added ones, and a commit has none.

@@ -51,7 +51,7 @@ pub(crate) fn compare(
     let mut notices = Vec::new();
     let mut counted = Counted::default();
     worker.allow(COUNT_TIME, watch);
-    let alive = match receive_counts(worker, &mut counted) {
+    let alive = match receive_counts(worker, deltas.len(), &mut counted) {
         Ok(()) => true,
         Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
         Err(error) => {
@@ -202,19 +202,27 @@ pub(crate) struct Counted {
     pub hidden: Vec<WireHidden>,
 }
 
-pub(crate) fn receive_counts(worker: &mut Worker, counted: &mut Counted) -> Result<()> {
+pub(crate) fn receive_counts(
+    worker: &mut Worker,
+    deltas: usize,
+    counted: &mut Counted,
+) -> Result<()> {
     loop {
         match worker.receive()? {
             Response::Hidden(batch) => counted.hidden.extend(batch),
             Response::Counts(batch) => {
-                counted.counts.extend(
-                    batch
-                        .into_iter()
-                        .map(|(delta, a, d, binary)| (delta, (a, d, binary))),
-                );
+                let counts = batch.into_iter();
+                counted
+                    .counts
+                    .extend(counts.map(|(delta, a, d, binary)| (delta, (a, d, binary))));
             }
             Response::Done => return Ok(()),
             other => return Err(unexpected(&other)),
+        }
+        // One of each for a delta there is, so that a worker that talks on fills no memory.
+        let beyond = |delta: &u32| *delta as usize >= deltas;
+        if counted.hidden.len() > deltas || counted.counts.keys().any(beyond) {
+            return Err(lied());
         }
     }
 }

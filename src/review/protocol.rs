@@ -10,8 +10,23 @@ use super::id::Id;
 use super::model::{Commit, FilePatch, PatchOptions};
 use crate::error::{Error, ErrorKind, Result};
 
-/// No frame is larger: a content of the largest size, and what surrounds it.
-pub(crate) const MAX_FRAME: usize = MAX_CONTENT as usize + (1 << 20);
+/// What goes over the pipe, one way or the other.
+pub(crate) trait Message: Serialize + DeserializeOwned {
+    /// No frame of it is larger. Small things take less on the wire than in memory: a bound on what
+    /// the worker answers is one on what its answers cost.
+    const MAX_FRAME: usize;
+}
+
+impl Message for Request {
+    /// A content of the largest size, and what surrounds it.
+    const MAX_FRAME: usize = MAX_CONTENT as usize + (1 << 20);
+}
+
+impl Message for Response {
+    /// 4,096 of the longest paths.
+    const MAX_FRAME: usize = 17 << 20;
+}
+
 /// No blob of either side is larger.
 pub(crate) const MAX_CONTENT: u64 = 64 << 20;
 /// Folders above a file that is compared.
@@ -177,11 +192,11 @@ pub(crate) struct WireHidden {
 }
 
 /// Writes one frame.
-pub(crate) fn send<T: Serialize>(out: &mut impl Write, message: &T) -> std::io::Result<()> {
+pub(crate) fn send<T: Message>(out: &mut impl Write, message: &T) -> std::io::Result<()> {
     let bytes = postcard::to_stdvec(message).map_err(std::io::Error::other)?;
     let length = u32::try_from(bytes.len())
         .ok()
-        .filter(|length| *length as usize <= MAX_FRAME)
+        .filter(|length| *length as usize <= T::MAX_FRAME)
         .ok_or_else(|| std::io::Error::other("a frame is over its limit"))?;
     out.write_all(&length.to_le_bytes())?;
     out.write_all(&bytes)?;
@@ -189,7 +204,7 @@ pub(crate) fn send<T: Serialize>(out: &mut impl Write, message: &T) -> std::io::
 }
 
 /// Reads one frame; `None` at the end of the stream.
-pub(crate) fn receive<T: DeserializeOwned>(input: &mut impl Read) -> Result<Option<T>> {
+pub(crate) fn receive<T: Message>(input: &mut impl Read) -> Result<Option<T>> {
     let broken =
         |why: String| Error::new(ErrorKind::UnsafeContent, format!("the review worker {why}"));
     let mut length = [0; 4];
@@ -204,7 +219,7 @@ pub(crate) fn receive<T: DeserializeOwned>(input: &mut impl Read) -> Result<Opti
         }
     }
     let length = u32::from_le_bytes(length) as usize;
-    if length > MAX_FRAME {
+    if length > T::MAX_FRAME {
         return Err(broken("answers with more than it may".into()));
     }
     // Grown as bytes arrive, so that a claimed length alone costs nothing.

@@ -171,8 +171,8 @@ impl Session {
                 Response::Opaque(_) => {}
                 other => return Err(unexpected(&other)),
             }
-            diff::receive_deltas(worker, &comparison.paths())?;
-            diff::receive_counts(worker, &mut Default::default())?;
+            let deltas = diff::receive_deltas(worker, &comparison.paths())?;
+            diff::receive_counts(worker, deltas.len(), &mut Default::default())?;
             self.hold(comparison);
         }
         self.worker(checkout, &mut Vec::new(), watch)

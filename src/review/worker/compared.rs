@@ -132,7 +132,7 @@ fn send_deltas(diff: &Diff<'_>, output: &mut impl Write) -> Answer {
             same_content: old.id() == new.id(),
         });
     }
-    for batch in deltas.chunks(4096) {
+    for batch in deltas.chunks(1024) {
         send(output, &Response::Deltas(batch.to_vec()))?;
     }
     Ok(send(output, &Response::Done)?)
