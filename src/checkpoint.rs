@@ -9,6 +9,7 @@ mod reference;
 pub(crate) mod s3;
 mod store;
 
+pub(crate) use crate::threads::blocking;
 pub use file::{DEFAULT_CHECKPOINTS, FileCheckpointStore};
 pub(crate) use file::{hex, open_regular};
 pub use lease::Lease;
@@ -19,4 +20,4 @@ pub use reference::{CheckpointLimits, CheckpointRef};
 pub(crate) use s3::may_be_missing;
 pub use s3::{AwsEnvironment, S3CheckpointStore, S3Settings};
 pub use store::{CheckpointStore, SharedStore, StoredObject};
-pub(crate) use store::{block_on, blocking};
+pub(crate) use store::{block_on, fill};

@@ -89,6 +89,7 @@ pub mod review;
 pub mod runs;
 pub mod scratch;
 pub mod text;
+mod threads;
 #[cfg(feature = "app")]
 pub mod tui;
 

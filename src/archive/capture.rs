@@ -157,9 +157,13 @@ impl CheckpointArchive {
 /// other and from the destination.
 fn real_roots(roots: &CaptureRoots, destination: &Path) -> Result<[PathBuf; 2]> {
     let real = |path: &Path| -> Result<PathBuf> {
+        use std::io::ErrorKind::{NotADirectory, NotFound};
         let entry = std::fs::symlink_metadata(path);
-        match (entry, std::fs::canonicalize(path)) {
-            (Ok(entry), Ok(real)) if entry.is_dir() => Ok(real),
+        match entry.and_then(|entry| Ok((entry, std::fs::canonicalize(path)?))) {
+            Ok((entry, real)) if entry.is_dir() => Ok(real),
+            Err(error) if !matches!(error.kind(), NotADirectory | NotFound) => {
+                Err(Error::io("read", path, error))
+            }
             _ => Err(Error::new(
                 ErrorKind::UnsafeContent,
                 "Durable roots must be real directories",

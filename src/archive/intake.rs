@@ -4,16 +4,17 @@
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 
 use sha2::{Digest, Sha256};
 
 use super::gunzip::{Gunzip, MAGIC};
 use super::spool::Spool;
-use crate::checkpoint::{CheckpointLimits, CheckpointRef};
+use crate::checkpoint::{CheckpointLimits, CheckpointRef, fill};
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::progress::{Stage, Watch};
 use crate::scratch::Scratch;
+use crate::threads;
 
 const PIECE: usize = 256 * 1024;
 /// Pieces under way between reader and hasher: 2 MiB at most.
@@ -97,20 +98,6 @@ pub(crate) fn take_in(
     })
 }
 
-/// Reads until `piece` is full or the input ends.
-fn fill(input: &mut dyn Read, piece: &mut [u8]) -> std::io::Result<usize> {
-    let mut filled = 0;
-    while filled < piece.len() {
-        match input.read(&mut piece[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
-}
-
 /// Buffers in use by reader and hasher; one is free again when nobody else holds it.
 #[derive(Default)]
 struct Pool(Vec<Arc<Vec<u8>>>);
@@ -139,29 +126,38 @@ type Piece = (Arc<Vec<u8>>, usize);
 struct Hasher {
     first: Option<Piece>,
     beside: Option<(SyncSender<Piece>, JoinHandle<Sha256>)>,
+    /// Where the system gives no thread.
+    here: Option<Sha256>,
 }
 
 impl Hasher {
     fn update(&mut self, buffer: &Arc<Vec<u8>>, count: usize) {
         let piece = (Arc::clone(buffer), count);
-        if self.beside.is_none() {
+        if self.beside.is_none() && self.here.is_none() {
             let Some(first) = self.first.take() else {
                 self.first = Some(piece);
                 return;
             };
             let (pieces, incoming) = sync_channel::<Piece>(QUEUE);
-            let thread = thread::spawn(move || {
+            let beside = move || {
                 let mut digest = Sha256::new();
                 for (buffer, count) in incoming {
                     digest.update(&buffer[..count]);
                 }
                 digest
-            });
-            let _ = pieces.send(first);
-            self.beside = Some((pieces, thread));
+            };
+            match threads::start(beside) {
+                Ok(thread) => {
+                    let _ = pieces.send(first);
+                    self.beside = Some((pieces, thread));
+                }
+                Err(_) => self.here = Some(Sha256::new_with_prefix(&first.0[..first.1])),
+            }
         }
         if let Some((pieces, _)) = &self.beside {
             let _ = pieces.send(piece);
+        } else if let Some(digest) = &mut self.here {
+            digest.update(&buffer[..count]);
         }
     }
 
@@ -172,13 +168,13 @@ impl Hasher {
                 // A hasher that died has no digest; the empty one matches no reference.
                 thread.join().unwrap_or_default()
             }
-            None => {
+            None => self.here.take().unwrap_or_else(|| {
                 let mut digest = Sha256::new();
                 if let Some((buffer, count)) = &self.first {
                     digest.update(&buffer[..*count]);
                 }
                 digest
-            }
+            }),
         };
         crate::checkpoint::hex(&digest.finalize())
     }

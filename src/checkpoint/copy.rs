@@ -2,12 +2,12 @@
 //! only when size and digest were right.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::{CheckpointRef, Lease, StoredObject, blocking, hex};
+use super::{CheckpointRef, Lease, StoredObject, blocking, fill, hex};
 use crate::error::{Error, ErrorKind, Result, fail, of_read};
 use crate::progress::{Stage, Watch};
 use crate::scratch::Scratch;
@@ -67,7 +67,7 @@ fn pour(
     let mut piece = vec![0; PIECE];
     loop {
         watch.check()?;
-        let count = bytes.read(&mut piece).map_err(of_read)?;
+        let count = fill(&mut *bytes, &mut piece).map_err(of_read)?;
         if count == 0 {
             break;
         }

@@ -1,7 +1,7 @@
 //! Objects as files: `<root>/<sha256>`, mode 0400.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -10,8 +10,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
-use super::store::blocking;
-use super::{CheckpointRef, CheckpointStore, Lease, StoredObject};
+use super::{CheckpointRef, CheckpointStore, Lease, StoredObject, blocking, fill};
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::progress::{Stage, Watch};
 use crate::text::visible_path;
@@ -112,9 +111,8 @@ impl FileCheckpointStore {
         let (mut digest, mut size) = (Sha256::new(), 0_u64);
         let mut piece = vec![0; PIECE];
         loop {
-            let count = input
-                .read(&mut piece)
-                .map_err(|error| Error::io("read", source, error))?;
+            let count =
+                fill(&mut input, &mut piece).map_err(|error| Error::io("read", source, error))?;
             if count == 0 {
                 break;
             }
@@ -181,9 +179,16 @@ impl FileCheckpointStore {
     }
 
     /// Blocking [`CheckpointStore::contains`].
-    #[must_use]
-    pub fn blocking_contains(&self, reference: &CheckpointRef) -> bool {
-        std::fs::symlink_metadata(self.path(reference)).is_ok()
+    ///
+    /// # Errors
+    /// [`ErrorKind::Store`] when the file system does not say.
+    pub fn blocking_contains(&self, reference: &CheckpointRef) -> Result<bool> {
+        let path = self.path(reference);
+        match std::fs::symlink_metadata(&path) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(unreadable(&path, error)),
+        }
     }
 
     /// Blocking [`CheckpointStore::delete`].
@@ -207,9 +212,8 @@ impl FileCheckpointStore {
         let mut piece = vec![0; PIECE];
         loop {
             watch.check()?;
-            let count = file
-                .read(&mut piece)
-                .map_err(|error| Error::io("read", &self.path(reference), error))?;
+            let count = fill(&mut file, &mut piece)
+                .map_err(|error| unreadable(&self.path(reference), error))?;
             if count == 0 {
                 break;
             }
@@ -238,7 +242,9 @@ impl FileCheckpointStore {
                 "Checkpoint object is missing",
             )
             .hint("retention keeps only a session's last checkpoints; open a later turn")),
-            Err(error) if error.kind() == ErrorKind::Io => Err(explain_unreadable(&path, error)),
+            Err(error) if error.kind() == ErrorKind::Io => {
+                Err(explain_unreadable(&path, error.of_kind(ErrorKind::Store)))
+            }
             Err(error) => Err(error),
         }
     }
@@ -253,7 +259,7 @@ impl FileCheckpointStore {
     fn check_size(&self, file: &File, reference: &CheckpointRef) -> Result<()> {
         let entry = file
             .metadata()
-            .map_err(|error| Error::io("read", &self.path(reference), error))?;
+            .map_err(|error| unreadable(&self.path(reference), error))?;
         if entry.len() != reference.size() {
             return fail(ErrorKind::SizeMismatch, "Checkpoint size mismatch");
         }
@@ -271,7 +277,7 @@ impl FileCheckpointStore {
 pub(crate) fn open_regular(path: &Path) -> Result<File> {
     // NONBLOCK: a pipe under that name must not hold us up before it is refused.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = rustix::fs::open(path, flags, Mode::empty())
+    let file = rustix::io::retry_on_intr(|| rustix::fs::open(path, flags, Mode::empty()))
         .map(File::from)
         .map_err(|error| Error::io("read", path, error.into()))?;
     let entry = file
@@ -281,6 +287,12 @@ pub(crate) fn open_regular(path: &Path) -> Result<File> {
         return fail(ErrorKind::Store, "Checkpoint object must be a regular file");
     }
     Ok(file)
+}
+
+/// An object that cannot be read is the store's failure, so that it is told apart from one of ours:
+/// a full folder for temporary files says nothing about the object.
+fn unreadable(path: &Path, error: std::io::Error) -> Error {
+    Error::io("read", path, error).of_kind(ErrorKind::Store)
 }
 
 fn is_missing(error: &Error) -> bool {
@@ -345,7 +357,7 @@ impl CheckpointStore for FileCheckpointStore {
 
     async fn contains(&self, reference: &CheckpointRef) -> Result<bool> {
         let (store, reference) = (self.clone(), reference.clone());
-        blocking(move || Ok(store.blocking_contains(&reference))).await
+        blocking(move || store.blocking_contains(&reference)).await
     }
 
     async fn delete(&self, reference: &CheckpointRef) -> Result<()> {
@@ -360,6 +372,8 @@ impl CheckpointStore for FileCheckpointStore {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::*;
 
     #[test]

@@ -31,7 +31,7 @@ use self::upload::Source;
 use super::copy::leased;
 use super::pump::pumped;
 use super::{CheckpointRef, CheckpointStore, Lease, StoredObject, blocking};
-use crate::error::{Error, ErrorKind, Result, fail};
+use crate::error::{ErrorKind, Result, fail};
 use crate::progress::Watch;
 use crate::scratch::Scratch;
 use crate::text::visible;
@@ -289,13 +289,7 @@ fn alone<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
 }
 
 fn runtime() -> Result<Runtime> {
-    let made = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build();
-    made.map_err(|error| {
-        Error::new(ErrorKind::Io, format!("cannot start a runtime: {error}")).source(error)
-    })
+    crate::threads::runtime(1)
 }
 
 /// Bytes, and the runtime that downloads them.

@@ -1,7 +1,7 @@
 //! What every store does, whatever holds its bytes.
 
 use std::future::Future;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -70,15 +70,18 @@ pub trait CheckpointStore: Send + Sync + std::fmt::Debug {
     fn describe(&self) -> String;
 }
 
-/// Runs blocking work on tokio's blocking threads and waits for it.
-pub(crate) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(answer) => answer,
-        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-        Err(_) => Err(Error::new(ErrorKind::Cancelled, "Cancelled")),
+/// Reads until `piece` is full or the input ends, whatever interrupts it.
+pub(crate) fn fill(input: &mut (impl Read + ?Sized), piece: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < piece.len() {
+        match input.read(&mut piece[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
+    Ok(filled)
 }
 
 /// Drives a future on a small runtime of its own.

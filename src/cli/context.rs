@@ -15,9 +15,10 @@ use crate::config::file::{self, ConfigFile};
 use crate::config::in_force::{InForce, Said};
 use crate::config::key::Key;
 use crate::config::layer::Source;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::progress::{CancellationToken, Watch};
 use crate::runs::{Opening, Runs};
+use crate::threads;
 use crate::tui::look::Look;
 use crate::tui::theme::Choice;
 
@@ -44,16 +45,9 @@ impl Context {
         said: Said,
         output: Output,
     ) -> std::result::Result<Self, Box<(Error, Output)>> {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build();
-        let runtime = match runtime {
+        let runtime = match threads::runtime(2) {
             Ok(runtime) => runtime,
-            Err(error) => {
-                let message = format!("cannot start a runtime: {error}");
-                return Err(Box::new((Error::new(ErrorKind::Io, message), output)));
-            }
+            Err(error) => return Err(Box::new((error, output))),
         };
         let home = std::env::var_os("HOME").map(PathBuf::from);
         let config_home = std::env::var_os("XDG_CONFIG_HOME");
@@ -105,6 +99,7 @@ impl Context {
     /// Ends what is still at work. What was begun has been waited for by now: a thread that is in a
     /// folder or a database that does not answer would hold us up for ever.
     pub(super) fn end(self) {
+        threads::rest(LAST_WAIT);
         self.runtime.shutdown_timeout(LAST_WAIT);
     }
 

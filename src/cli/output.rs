@@ -240,13 +240,37 @@ pub(super) fn base64(bytes: &[u8]) -> String {
     base64::engine::general_purpose::STANDARD.encode(bytes)
 }
 
+/// Whoever reads our output has gone.
+#[derive(Debug, thiserror::Error)]
+#[error("nobody reads it")]
+struct ReaderGone;
+
 fn failed(error: io::Error) -> Error {
-    Error::io("write", Path::new("standard output"), error)
+    let gone = error.kind() == io::ErrorKind::BrokenPipe;
+    let error = Error::io("write", Path::new("standard output"), error);
+    if gone {
+        error.source(ReaderGone)
+    } else {
+        error
+    }
 }
 
-/// Whether the reader of our output has gone.
+/// Whether the reader of our output has gone. A pipe to anybody else that breaks, our own worker's for
+/// one, is a failure like any other.
 pub(super) fn is_broken_pipe(error: &Error) -> bool {
-    std::error::Error::source(error)
-        .and_then(|source| source.downcast_ref::<io::Error>())
-        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    std::error::Error::source(error).is_some_and(|source| source.is::<ReaderGone>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_readers_going_is_no_failure() {
+        let broken = || io::Error::from(io::ErrorKind::BrokenPipe);
+        assert!(is_broken_pipe(&failed(broken())));
+        assert!(!is_broken_pipe(&failed(io::ErrorKind::StorageFull.into())));
+        let worker = Error::io("talk to", Path::new("the worker"), broken());
+        assert!(!is_broken_pipe(&worker));
+    }
 }

@@ -45,7 +45,10 @@ pub(crate) fn compare(
     worker.allow(COMPARE_TIME, watch);
     let (deltas, sent) = match ask(worker, comparison, watch) {
         Ok(answer) => answer,
-        Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
+        // The archive could not be read back: that says nothing about the checkout.
+        Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Io) => {
+            return Err(error);
+        }
         Err(error) => return Ok(without_worker(comparison, known, &error)),
     };
     let mut notices = Vec::new();

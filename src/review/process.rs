@@ -16,6 +16,7 @@ use super::protocol::{Failure, Request, Response, receive, send};
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::progress::Watch;
 use crate::scratch::Scratch;
+use crate::threads;
 
 /// The argument that turns the executable into a worker.
 const ARGUMENT: &str = "--afterrun-review-worker";
@@ -110,7 +111,7 @@ impl Worker {
         let (started, answer) = sync_channel(1);
         let executable = executable.clone();
         // The worker dies with the thread that starts it, so that thread is the one that watches it.
-        std::thread::spawn(move || {
+        threads::start(move || {
             let guard = match spawn(&executable) {
                 Ok((guard, input, output)) => {
                     let guard = Arc::new(guard);
@@ -123,7 +124,7 @@ impl Worker {
                 }
             };
             guard.watch();
-        });
+        })?;
         let (guard, input, output) = match answer.recv() {
             Ok(started) => started?,
             Err(_) => return fail(ErrorKind::Io, "cannot start the review worker"),

@@ -1,13 +1,13 @@
 //! Keeping a run's stored bytes in a file, before retention takes them: hashed on their way, and only
 //! whole ones get their name.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
 use super::{Opening, Runs};
-use crate::checkpoint::{CheckpointRef, StoredObject, blocking, hex};
+use crate::checkpoint::{CheckpointRef, StoredObject, blocking, fill, hex};
 use crate::error::{Error, ErrorKind, Result, fail, of_read};
 use crate::progress::{Stage, Watch};
 use crate::text::visible_path;
@@ -75,7 +75,7 @@ fn write(object: StoredObject, file: &PathBuf, watch: &Watch) -> Result<()> {
     let mut piece = vec![0; PIECE];
     loop {
         watch.check()?;
-        let count = bytes.read(&mut piece).map_err(of_read)?;
+        let count = fill(&mut *bytes, &mut piece).map_err(of_read)?;
         if count == 0 {
             break;
         }
@@ -105,6 +105,8 @@ fn write(object: StoredObject, file: &PathBuf, watch: &Watch) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::*;
     use crate::progress::CancellationToken;
 

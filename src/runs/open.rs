@@ -240,6 +240,22 @@ impl Runs {
         watch: &Watch,
     ) -> Result<OpenedRun> {
         let store = watch.unless_cancelled(self.checkpoint_store()).await?;
+        let (row, reference) = self.pass_gate_watched(run_id, opening, watch).await?;
+        let archive = self.open_reference(&store, &reference, watch).await?;
+        Ok(OpenedRun {
+            row,
+            reference,
+            archive: Arc::new(archive),
+        })
+    }
+
+    /// [`Runs::pass_gate`], the first half of [`Runs::open_run`]: both steps are reported to `watch`.
+    pub(crate) async fn pass_gate_watched(
+        &self,
+        run_id: &str,
+        opening: &Opening<'_>,
+        watch: &Watch,
+    ) -> Result<(RunRow, CheckpointRef)> {
         let begun = Instant::now();
         let row = watch.unless_cancelled(self.database.run(run_id)).await?;
         if row.is_some() {
@@ -259,12 +275,7 @@ impl Runs {
             reference.sha256()
         );
         let row = row.ok_or_else(|| no_run(run_id))?;
-        let archive = self.open_reference(&store, &reference, watch).await?;
-        Ok(OpenedRun {
-            row,
-            reference,
-            archive: Arc::new(archive),
-        })
+        Ok((row, reference))
     }
 
     /// Blocking [`Runs::open_run`], for callers without a runtime.
@@ -280,7 +291,8 @@ impl Runs {
         block_on(self.open_run(run_id, opening, watch))?
     }
 
-    async fn open_reference(
+    /// The second half of [`Runs::open_run`]: what fails here is the store's, the archive's, or ours.
+    pub(crate) async fn open_reference(
         &self,
         store: &SharedStore,
         reference: &CheckpointRef,

@@ -285,7 +285,7 @@ impl RunsDatabase for SqliteRuns {
     }
 
     async fn version(&self) -> Result<Option<u64>> {
-        self.read(|this| this.files.look(&this.path).version(&this.path).map(Some))
+        self.read(|this| this.look()?.version(&this.path).map(Some))
             .await
     }
 

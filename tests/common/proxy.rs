@@ -20,6 +20,8 @@ pub enum Way {
     CutAfter(u64),
     /// So many pass on each connection, then none does.
     StalledAfter(u64),
+    /// So many pass on all connections together, then each ends, and every new one too.
+    BrokenAfter(u64),
 }
 
 /// A loopback port whose connections lead to another.
@@ -126,6 +128,11 @@ fn back(
             Way::Drip(most) => most.min(piece.len()),
             Way::Stalled => 0,
             Way::CutAfter(most) if here >= most => return,
+            Way::BrokenAfter(most) if passed.load(Ordering::SeqCst) >= most => return,
+            Way::BrokenAfter(most) => {
+                let left = most - passed.load(Ordering::SeqCst).min(most);
+                usize::try_from(left).unwrap_or(usize::MAX).min(piece.len())
+            }
             Way::CutAfter(most) | Way::StalledAfter(most) => usize::try_from(most - here.min(most))
                 .unwrap_or(usize::MAX)
                 .min(piece.len()),

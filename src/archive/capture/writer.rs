@@ -1,7 +1,7 @@
 //! Members in the very form that Python's `tarfile` writes them.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::excluded::ExcludedFiles;
 use super::{children, lstat, unsafe_content};
 use crate::archive::framing::{BLOCK, DIRECTORY, PAX, REGULAR, SYMLINK};
 use crate::archive::links::{Graph, MANIFEST, Node, check_graph, check_link, check_name};
-use crate::checkpoint::{CheckpointLimits, open_regular};
+use crate::checkpoint::{CheckpointLimits, fill, open_regular};
 use crate::error::{Error, ErrorKind, Result, carried, fail};
 use crate::progress::{Stage, Watch};
 use crate::scratch::Share;
@@ -242,7 +242,7 @@ impl Writer<'_> {
         while left > 0 {
             self.watch.check()?;
             let want = left.min(piece.len() as u64) as usize;
-            let count = (&source).read(&mut piece[..want]).map_err(failed)?;
+            let count = fill(&mut &source, &mut piece[..want]).map_err(failed)?;
             if count == 0 {
                 return changed();
             }

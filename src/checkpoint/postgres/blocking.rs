@@ -3,11 +3,11 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 
 use super::PostgresCheckpointStore;
 use crate::checkpoint::{CheckpointRef, CheckpointStore, Lease, StoredObject, block_on};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::progress::Watch;
 
 impl PostgresCheckpointStore {
@@ -43,13 +43,7 @@ impl PostgresCheckpointStore {
     /// # Errors
     /// Agno's messages: limit, missing, size.
     pub fn blocking_fetch(&self, reference: &CheckpointRef, watch: &Watch) -> Result<StoredObject> {
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .map_err(|error| {
-                Error::new(ErrorKind::Io, format!("cannot start a runtime: {error}")).source(error)
-            })?;
+        let runtime = crate::threads::runtime(1)?;
         let object = runtime.block_on(self.fetch(reference, watch))?;
         Ok(StoredObject {
             reference: object.reference,

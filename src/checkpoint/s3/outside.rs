@@ -8,6 +8,7 @@ use reqwest::Client;
 
 use super::environment::AwsEnvironment;
 use super::http::failure;
+use crate::checkpoint::blocking;
 
 /// Longer is no token, and no answer of a credentials service.
 const LONGEST: u64 = 1 << 20;
@@ -39,10 +40,8 @@ impl FileRead for Files {
             file.take(LONGEST).read_to_end(&mut bytes)?;
             Ok::<_, std::io::Error>(bytes)
         };
-        match tokio::task::spawn_blocking(read).await {
-            Ok(read) => Ok(read?),
-            Err(_) => Err(Error::unexpected("the file was not read")),
-        }
+        let read = blocking(move || Ok(read())).await;
+        Ok(read.map_err(|error| Error::unexpected(error.to_string()))??)
     }
 }
 

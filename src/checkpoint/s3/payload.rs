@@ -2,11 +2,15 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use futures_util::stream::try_unfold;
+
+use crate::checkpoint::blocking;
+use crate::error::{Error, carried};
 
 /// `x-amz-content-sha256` of nothing.
 const NOTHING: &str = reqsign_aws_v4::EMPTY_STRING_SHA256;
@@ -70,10 +74,11 @@ impl Part {
                 let length = usize::try_from(PIECE.min(end - at)).unwrap_or(0);
                 let read = move || {
                     let mut piece = vec![0; length];
-                    file.read_exact_at(&mut piece, at)?;
-                    Ok::<_, std::io::Error>((file, piece))
+                    file.read_exact_at(&mut piece, at)
+                        .map_err(|error| Error::io("read", Path::new("the capture"), error))?;
+                    Ok((file, piece))
                 };
-                let (file, piece) = tokio::task::spawn_blocking(read).await??;
+                let (file, piece) = blocking(read).await.map_err(carried)?;
                 sent.fetch_add(piece.len() as u64, Ordering::Relaxed);
                 let next = at + piece.len() as u64;
                 Ok(Some((Bytes::from(piece), (file, next))))

@@ -1,11 +1,15 @@
 //! Read-only connections that leave no side file behind, and what SQLite's refusals mean.
 
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
+use rustix::fs::Access;
+use rustix::io::Errno;
 
 use super::SqliteRuns;
+use super::version::Look;
 use crate::error::{Error, Result};
 use crate::text::{visible, visible_path};
 
@@ -27,7 +31,7 @@ impl SqliteRuns {
     ) -> Result<T> {
         for _ in 0..3 {
             self.check_wanted()?;
-            let before = self.files.look(&self.path);
+            let before = self.look()?;
             if !(before.has_idle_wal()) {
                 break;
             }
@@ -40,7 +44,7 @@ impl SqliteRuns {
                 ));
             }
             let answer = work(&connection, &mut notices);
-            if self.files.look(&self.path) == before {
+            if self.look()? == before {
                 return answer;
             }
         }
@@ -57,18 +61,37 @@ impl SqliteRuns {
         work(&connection, &mut notices)
     }
 
+    /// What state the files are in.
+    pub(super) fn look(&self) -> Result<Look> {
+        self.files.look(&self.path).map_err(|error| {
+            let reason = crate::error::reason(&error);
+            self.named(&format!("cannot be read: {reason}"))
+                .source(error)
+        })
+    }
+
     fn is_on_read_only_fs(&self) -> bool {
         rustix::fs::statvfs(&self.path)
             .is_ok_and(|fs| fs.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
     }
 
-    /// Whether the failure is that of a WAL database whose side files cannot be made or opened.
+    /// Whether nothing can be written beside the database.
+    fn is_read_only(&self) -> bool {
+        let folder = self.path.parent();
+        let folder = folder.filter(|path| !path.as_os_str().is_empty());
+        let may = rustix::fs::access(folder.unwrap_or(Path::new(".")), Access::WRITE_OK);
+        matches!(may, Err(Errno::ACCESS | Errno::PERM | Errno::ROFS))
+    }
+
+    /// Whether the failure is that of a WAL database whose side files cannot be made or opened, since
+    /// nothing may be written there. Any other failure to read them is no reason to leave them out.
     fn cannot_share(&self, error: &Error) -> bool {
         use rusqlite::ErrorCode::{CannotOpen, ReadOnly, SystemIoFailure};
         std::error::Error::source(error)
             .and_then(|source| source.downcast_ref::<rusqlite::Error>())
             .and_then(rusqlite::Error::sqlite_error_code)
             .is_some_and(|code| matches!(code, CannotOpen | ReadOnly | SystemIoFailure))
+            && self.is_read_only()
     }
 
     fn connect(&self, how: &str) -> Result<Connection> {

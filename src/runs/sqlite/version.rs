@@ -5,6 +5,7 @@
 use std::ffi::OsString;
 use std::fs::{File, Metadata};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -37,25 +38,41 @@ struct Kept(Option<(File, (u64, u64))>);
 
 impl Kept {
     /// The first bytes of the file at `path` now; zeros where there are none.
-    fn start<const N: usize>(&mut self, path: &Path, entry: Option<&Metadata>) -> [u8; N] {
+    fn start<const N: usize>(
+        &mut self,
+        path: &Path,
+        entry: Option<&Metadata>,
+    ) -> io::Result<[u8; N]> {
         let mut bytes = [0; N];
         let Some(entry) = entry.filter(|entry| entry.is_file()) else {
-            return bytes;
+            return Ok(bytes);
         };
         let id = |entry: &Metadata| (entry.dev(), entry.ino());
         if self.0.as_ref().is_none_or(|(_, of)| *of != id(entry)) {
-            let opened = File::open(path).and_then(|file| {
-                let of = id(&file.metadata()?);
-                Ok((file, of))
-            });
-            self.0 = opened.ok();
+            self.0 = None;
+            let Some(file) = there(File::open(path))? else {
+                return Ok(bytes);
+            };
+            let of = id(&file.metadata()?);
+            self.0 = Some((file, of));
         }
-        if let Some((file, _)) = &self.0
-            && file.read_exact_at(&mut bytes, 0).is_err()
-        {
-            return [0; N];
+        if let Some((file, _)) = &self.0 {
+            match file.read_exact_at(&mut bytes, 0) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok([0; N]),
+                Err(error) => return Err(error),
+            }
         }
-        bytes
+        Ok(bytes)
+    }
+}
+
+/// What was answered about a file, nothing when there is none.
+fn there<T>(answer: io::Result<T>) -> io::Result<Option<T>> {
+    match answer {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
@@ -117,22 +134,26 @@ impl Look {
 
 impl Files {
     /// What state the files of the database at `path` are in.
-    pub(super) fn look(&self, path: &Path) -> Look {
+    ///
+    /// # Errors
+    /// When they cannot be looked at: a `-wal` file taken for none would hide what it holds, and a
+    /// database taken for one without would get one from us.
+    pub(super) fn look(&self, path: &Path) -> io::Result<Look> {
         let beside = |suffix: &str| {
             let mut name = OsString::from(path);
             name.push(suffix);
             PathBuf::from(name)
         };
-        let entry = |path: &Path| std::fs::metadata(path).ok();
-        let (database, wal) = (entry(path), entry(&beside("-wal")));
+        let entry = |path: &Path| there(std::fs::metadata(path));
+        let (database, wal) = (entry(path)?, entry(&beside("-wal"))?);
         let index = beside("-shm");
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        Look {
-            header: kept.database.start(path, database.as_ref()),
+        Ok(Look {
+            header: kept.database.start(path, database.as_ref())?,
             database: Seen::of(database.as_ref()),
             wal: Seen::of(wal.as_ref()),
-            index: kept.index.start(&index, entry(&index).as_ref()),
-        }
+            index: kept.index.start(&index, entry(&index)?.as_ref())?,
+        })
     }
 }
 
@@ -161,6 +182,7 @@ mod tests {
     fn version(runs: &SqliteRuns) -> u64 {
         runs.files
             .look(&runs.path)
+            .expect("looked at")
             .version(&runs.path)
             .expect("there")
     }
@@ -228,7 +250,12 @@ mod tests {
         let names = std::fs::read_dir(folder.path()).expect("listed");
         assert_eq!(names.count(), 1);
         std::fs::remove_file(&path).expect("removed");
-        let gone = runs.files.look(&path).version(&path).expect_err("gone");
+        let gone = runs
+            .files
+            .look(&path)
+            .expect("looked at")
+            .version(&path)
+            .expect_err("gone");
         assert!(
             gone.message().ends_with("no such file or directory"),
             "{gone}"

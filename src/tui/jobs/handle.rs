@@ -44,12 +44,11 @@ impl Drop for Live {
         // Closing a large spool and ending a worker wait on the system: not on the event loop.
         let parts = (Arc::clone(&self.archive), self.review.take());
         let alive = self.alive.clone();
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn_blocking(move || {
-                drop(parts);
-                drop(alive);
-            });
-        }
+        // Where there is no thread for it, they are let go here.
+        let _ = crate::threads::start(move || {
+            drop(parts);
+            drop(alive);
+        });
     }
 }
 

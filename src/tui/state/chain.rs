@@ -104,6 +104,7 @@ impl Chain {
             ErrorKind::InvalidArchive | ErrorKind::UnsafeContent => (4, "archive".into()),
             ErrorKind::Store => (first_open.clamp(2, 4), "store".into()),
             ErrorKind::Database => (first_open, "database".into()),
+            ErrorKind::Timeout => (first_open, "no answer".into()),
             ErrorKind::Cancelled => (first_open, "cancelled".into()),
             _ => (first_open, "failed".into()),
         };

@@ -1,0 +1,117 @@
+//! Threads that the system may refuse: that is a failure like any other, where tokio and the standard
+//! library would panic, or wait for one without end.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
+use std::sync::mpsc::channel;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use tokio::runtime::{Handle, Runtime};
+use tokio::sync::oneshot;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// Threads of [`blocking`] that have not ended.
+static AT_WORK: Mutex<usize> = Mutex::new(0);
+static ENDED: Condvar = Condvar::new();
+
+/// A thread of its own for `work`.
+///
+/// # Errors
+/// [`ErrorKind::Io`] when the system gives none.
+pub(crate) fn start<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>> {
+    thread::Builder::new().spawn(work).map_err(refused)
+}
+
+/// Runs blocking work on a thread of its own, which knows the caller's runtime, and waits for it.
+///
+/// # Errors
+/// That of `work`; [`ErrorKind::Io`] when the system gives no thread.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let (told, answer) = oneshot::channel();
+    let runtime = Handle::current();
+    let counted = Counted::new();
+    start(move || {
+        let _counted = counted;
+        let _runtime = runtime.enter();
+        // Nobody waits for what was given up.
+        let _ = told.send(catch_unwind(AssertUnwindSafe(work)));
+    })?;
+    match answer.await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(panic)) => resume_unwind(panic),
+        Err(_) => Err(Error::cancelled()),
+    }
+}
+
+/// Waits until everything that [`blocking`] began has ended, but no longer than `limit`.
+#[cfg(feature = "app")]
+pub(crate) fn rest(limit: Duration) {
+    let at_work = AT_WORK.lock().unwrap_or_else(PoisonError::into_inner);
+    let _ = ENDED.wait_timeout_while(at_work, limit, |count| *count > 0);
+}
+
+/// A runtime with `workers` threads.
+///
+/// # Errors
+/// [`ErrorKind::Io`] when the system refuses what it needs.
+pub(crate) fn runtime(workers: usize) -> Result<Runtime> {
+    let (tell, told) = channel();
+    let panics = tell.clone();
+    let build = move || {
+        let built = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(workers)
+            .enable_all()
+            .build();
+        let _ = tell.send(Some(built));
+    };
+    // tokio panics where there is no thread or socket for it, and then waits for those that it has,
+    // without end: so nobody waits for it, and the panic itself is what is heard of.
+    let hook = take_hook();
+    set_hook(Box::new(move |_| drop(panics.send(None))));
+    let built = start(build).map(|_| told.recv());
+    set_hook(hook);
+    match built? {
+        Ok(Some(Ok(runtime))) => Ok(runtime),
+        Ok(Some(Err(error))) => Err(Error::new(
+            ErrorKind::Io,
+            format!("cannot start a runtime: {}", crate::error::reason(&error)),
+        )
+        .source(error)),
+        Ok(None) | Err(_) => Err(Error::new(
+            ErrorKind::Io,
+            "cannot start a runtime: the system gives no thread or socket for it",
+        )
+        .hint("look at the limits on processes and open files (ulimit -u, ulimit -n)")),
+    }
+}
+
+fn refused(error: io::Error) -> Error {
+    let reason = crate::error::reason(&error);
+    Error::new(ErrorKind::Io, format!("cannot start a thread: {reason}"))
+        .hint("look at the limit on processes (ulimit -u)")
+        .source(error)
+}
+
+/// One of [`AT_WORK`].
+struct Counted;
+
+impl Counted {
+    fn new() -> Self {
+        *AT_WORK.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        Self
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        *AT_WORK.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        ENDED.notify_all();
+    }
+}
