@@ -4,6 +4,7 @@ mod args;
 mod capture;
 mod config;
 mod context;
+mod descriptors;
 mod diff;
 mod doctor;
 mod document;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::args::Arguments;
+use super::descriptors;
 use super::global::When;
 use super::output::Output;
 use super::progress;
@@ -46,6 +47,9 @@ impl Context {
         said: Said,
         output: Output,
     ) -> std::result::Result<Self, Box<(Error, Output)>> {
+        if let Err(error) = descriptors::check() {
+            return Err(Box::new((error, output)));
+        }
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
