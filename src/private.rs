@@ -1,15 +1,21 @@
 //! Private folders: of mode 0700, removed on drop, and swept at the next start when their owner was
 //! killed before it could.
 
-use std::fs::{DirEntry, File};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::abandoned::{LOOKED_AT, hold, is_abandoned, is_old};
+use crate::discard::{FOLDER, discard};
 use crate::error::Result;
 use crate::scratch::{Scratch, Share};
+use crate::text::visible_path;
 
 /// What every private folder's name begins with.
 const PREFIX: &str = "afterrun-private-";
@@ -69,8 +75,10 @@ impl PrivateFolder {
 
 impl Drop for PrivateFolder {
     fn drop(&mut self) {
-        if !self.kept {
-            remove(&self.path);
+        if !self.kept
+            && let Err(error) = open(&self.path).and_then(|folder| remove(&folder, &self.path))
+        {
+            tracing::warn!(path = %visible_path(&self.path), %error, "a private folder could not be removed");
         }
     }
 }
@@ -98,55 +106,60 @@ pub(crate) fn sweep(scratch: &Scratch) {
     for entry in entries.take(LOOKED_AT).flatten() {
         let named = entry.file_name();
         if named.to_str().is_some_and(|name| name.starts_with(PREFIX)) {
-            sweep_one(&entry);
+            sweep_one(&entry.path());
         }
     }
 }
 
-/// Removes a folder that is ours, no link, and whose lock is free.
-fn sweep_one(entry: &DirEntry) {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let path = entry.path();
-    let Ok(folder) = rustix::fs::open(&path, flags | OFlags::DIRECTORY, Mode::empty()) else {
+fn open(path: &Path) -> rustix::io::Result<File> {
+    rustix::fs::open(path, FOLDER, Mode::empty()).map(File::from)
+}
+
+/// Removes the folder at `path` when it is ours, no link, and its lock is free.
+fn sweep_one(path: &Path) {
+    let Ok(folder) = open(path) else {
         return;
     };
-    let folder = File::from(folder);
-    let about = folder.metadata();
-    let ours = |uid| uid == rustix::process::geteuid().as_raw();
-    if !about
-        .as_ref()
-        .is_ok_and(|about| ours(std::os::unix::fs::MetadataExt::uid(about)))
-    {
+    let Ok(about) = folder.metadata() else {
+        return;
+    };
+    if about.uid() != rustix::process::geteuid().as_raw() {
         return;
     }
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     match rustix::fs::openat(&folder, LOCK, flags, Mode::empty()).map(File::from) {
-        Ok(lock) if is_abandoned(&lock) => remove(&path),
+        Ok(lock) if is_abandoned(&lock) => {
+            // What cannot be removed now is tried again at the next start.
+            let _ = remove(&folder, path);
+        }
         // Its owner got no further than making it, or all but that far in removing it. One that was
         // kept has content, and stays.
-        Err(Errno::NOENT) if about.is_ok_and(|about| is_old(&about)) => {
-            let _ = std::fs::remove_dir(&path);
+        Err(Errno::NOENT) if is_old(&about) => {
+            let _ = std::fs::remove_dir(path);
         }
         _ => {}
     }
 }
 
-/// Removes the folder. The lock goes last: whatever ends us on the way, the rest is found by it.
-fn remove(folder: &Path) {
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        return;
-    };
-    let mut all = true;
-    for entry in entries.flatten().filter(|entry| entry.file_name() != LOCK) {
-        let removed = match entry.file_type() {
-            Ok(kind) if kind.is_dir() => std::fs::remove_dir_all(entry.path()),
-            _ => std::fs::remove_file(entry.path()),
-        };
-        all &= removed.is_ok();
+/// Removes what is in the open folder `folder`, and the folder, which is at `path`. The lock goes last:
+/// whatever ends us on the way, the rest is found by it.
+fn remove(folder: &File, path: &Path) -> rustix::io::Result<()> {
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if matches!(name.to_bytes(), b"." | b"..") || name.to_bytes() == LOCK.as_bytes() {
+            continue;
+        }
+        match rustix::fs::unlinkat(folder, name, AtFlags::empty()) {
+            // What says that it is a directory differs between systems.
+            Err(Errno::ISDIR | Errno::PERM) => {
+                discard(folder.as_fd(), OsStr::from_bytes(name.to_bytes()))?;
+            }
+            answer => answer?,
+        }
     }
-    if all {
-        let _ = std::fs::remove_file(folder.join(LOCK));
-        let _ = std::fs::remove_dir(folder);
-    }
+    rustix::fs::unlinkat(folder, LOCK, AtFlags::empty())?;
+    rustix::fs::rmdir(path)
 }
 
 #[cfg(test)]
