@@ -14,6 +14,8 @@ mod random;
 mod scene;
 #[path = "sudden_ends/steps.rs"]
 mod steps;
+#[path = "sudden_ends/strace.rs"]
+mod strace;
 #[path = "sudden_ends/terminal.rs"]
 mod terminal;
 
@@ -42,6 +44,18 @@ fn a_patch_is_killed_at_each_step() {
 fn a_fetch_and_a_put_are_killed_at_each_step() {
     steps::killed(What::Fetch);
     steps::killed(What::Capture);
+}
+
+#[test]
+fn killed_while_it_removes_what_it_began() {
+    // A moment later it has heard of it.
+    let restore = [
+        "mkdirat:signal=TERM:when=2",
+        "fchmod:delay_enter=50000:when=1",
+    ];
+    steps::killed_on_the_way_out(What::Restore, &restore);
+    let compare = ["flock:signal=TERM:when=1", "mkdir:delay_enter=50000:when=4"];
+    steps::killed_on_the_way_out(What::Patch, &compare);
 }
 
 #[test]
