@@ -4,6 +4,7 @@ mod args;
 mod capture;
 mod config;
 mod context;
+mod descriptors;
 mod diff;
 mod doctor;
 mod document;
@@ -19,6 +20,7 @@ mod restore;
 mod runs;
 mod show;
 mod sign_in;
+mod signals;
 mod surroundings;
 mod target;
 mod verify;
@@ -150,10 +152,28 @@ fn needs_configuration(command: Option<&Command>) -> bool {
     }
 }
 
+/// Whether `command` puts private files anywhere, and so looks for those of processes that were killed.
+fn has_private_files(command: Option<&Command>) -> bool {
+    !matches!(
+        command,
+        Some(
+            Command::Agents
+                | Command::Runs(_)
+                | Command::Show(_)
+                | Command::Config(_)
+                | Command::Completions { .. }
+                | Command::Man
+        )
+    )
+}
+
 async fn run(context: &Context, command: Option<Command>) -> Result<ExitCode> {
     let done = |answer: Result<()>| answer.map(|()| ExitCode::SUCCESS);
     if needs_configuration(command.as_ref()) {
         context.configured()?;
+    }
+    if has_private_files(command.as_ref()) {
+        context.sweep();
     }
     sign_in::sign_in(context, Needs::of(command.as_ref())).await?;
     match command {

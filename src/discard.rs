@@ -14,6 +14,10 @@ pub(crate) const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
+/// What the name of a directory begins with that was moved up to be removed; one is left where we are
+/// killed meanwhile.
+pub(crate) const MOVED: &str = ".moved-";
+
 /// Removes the directory `name` in `parent`. Its subdirectories are moved up one by one, so that
 /// few descriptors are open at a time and no path gets long.
 ///
@@ -34,7 +38,7 @@ pub(crate) fn discard(parent: BorrowedFd<'_>, name: &OsStr) -> Result<()> {
                 open(folder.as_fd(), &child)?;
                 loop {
                     moved += 1;
-                    match rustix::fs::renameat(&folder, &child, &root, format!(".moved-{moved}")) {
+                    match rustix::fs::renameat(&folder, &child, &root, format!("{MOVED}{moved}")) {
                         Err(Errno::EXIST | Errno::NOTEMPTY) => {}
                         answer => break answer?,
                     }

@@ -66,6 +66,7 @@
 //!     bee43833-e29e-40ba-ae85-59abd5f626b3 engineer restored
 //! ```
 
+mod abandoned;
 pub mod archive;
 pub mod checkpoint;
 #[cfg(feature = "app")]
@@ -82,6 +83,7 @@ mod error;
 pub mod fuzzing;
 pub mod json;
 mod near;
+mod new_file;
 pub mod postgres;
 mod private;
 pub mod progress;

@@ -4,7 +4,7 @@
 mod excluded;
 mod writer;
 
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,7 @@ use super::links::{MANIFEST, ROOTS, check_name};
 use crate::checkpoint::blocking;
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::json::Json;
+use crate::new_file::{NewFile, SHARED};
 use crate::progress::Watch;
 use crate::scratch::Share;
 
@@ -71,19 +72,16 @@ impl CheckpointArchive {
         super::restore::refuse_existing(destination)?;
         let roots = real_roots(roots, destination)?;
         let excluded = ExcludedFiles::collect(&roots, exclude)?;
-        let file = std::fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(destination)
-            .map_err(|error| Error::io("write", destination, error))?;
-        let out = Tell::new(file, self.compress, destination, share);
-        let answer = self
-            .write_all(out, &roots, &manifest, &excluded, watch)
-            .and_then(|()| self.check_stored_size(destination));
-        if answer.is_err() {
-            let _ = std::fs::remove_file(destination);
-        }
-        answer
+        let failed = |error| Error::io("write", destination, error);
+        let mut file = NewFile::beside(destination, SHARED).map_err(failed)?;
+        let out = Tell::new(file.file(), self.compress, destination, share);
+        self.write_all(out, &roots, &manifest, &excluded, watch)?;
+        self.check_stored_size(file.file(), destination)?;
+        file.publish(destination).map_err(|error| {
+            // Whoever made it meanwhile keeps it.
+            let exists = super::restore::refuse_existing(destination);
+            exists.err().unwrap_or_else(|| failed(error))
+        })
     }
 
     /// Async [`CheckpointArchive::blocking_capture`].
@@ -128,8 +126,9 @@ impl CheckpointArchive {
         .await
     }
 
-    fn check_stored_size(&self, destination: &Path) -> Result<()> {
-        let entry = std::fs::metadata(destination)
+    fn check_stored_size(&self, file: &File, destination: &Path) -> Result<()> {
+        let entry = file
+            .metadata()
             .map_err(|error| Error::io("read", destination, error))?;
         if entry.len() > self.limits.max_bytes {
             return fail(ErrorKind::Limit, "Checkpoint archive exceeds its limit");

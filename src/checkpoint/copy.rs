@@ -43,7 +43,7 @@ fn copy(object: StoredObject, scratch: &Scratch, watch: &Watch) -> Result<Lease>
 /// As [`leased`]. The file then holds bytes that were not verified.
 pub(crate) fn verified(
     object: StoredObject,
-    file: &mut File,
+    mut file: &File,
     folder: &Path,
     watch: &Watch,
 ) -> Result<CheckpointRef> {

@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::{CheckpointRef, CheckpointStore, Lease, StoredObject, blocking, fill};
 use crate::error::{Error, ErrorKind, Result, fail};
+use crate::new_file::{NewFile, PRIVATE};
 use crate::progress::{Stage, Watch};
 use crate::text::visible_path;
 
@@ -104,10 +105,8 @@ impl FileCheckpointStore {
     /// `Checkpoint object exceeds its limit`; what the file system refuses.
     pub fn blocking_put(&self, source: &Path) -> Result<CheckpointRef> {
         let mut input = open_regular(source)?;
-        let mut upload = tempfile::Builder::new()
-            .prefix(".upload-")
-            .tempfile_in(&self.root)
-            .map_err(|error| Error::io("write in", &self.root, error))?;
+        let failed = |error: std::io::Error| Error::io("write in", &self.root, error);
+        let mut upload = NewFile::within(&self.root, PRIVATE).map_err(failed)?;
         let (mut digest, mut size) = (Sha256::new(), 0_u64);
         let mut piece = vec![0; PIECE];
         loop {
@@ -121,16 +120,13 @@ impl FileCheckpointStore {
                 return fail(ErrorKind::Limit, "Checkpoint object exceeds its limit");
             }
             digest.update(&piece[..count]);
-            upload
-                .write_all(&piece[..count])
-                .map_err(|error| Error::io("write in", &self.root, error))?;
+            upload.write_all(&piece[..count]).map_err(failed)?;
         }
-        let failed = |error: std::io::Error| Error::io("write in", &self.root, error);
-        upload.as_file().sync_all().map_err(failed)?;
-        rustix::fs::fchmod(upload.as_file(), Mode::from_raw_mode(0o400))
+        upload.file().sync_all().map_err(failed)?;
+        rustix::fs::fchmod(upload.file(), Mode::from_raw_mode(0o400))
             .map_err(|error| failed(error.into()))?;
         let reference = CheckpointRef::new(hex(&digest.finalize()), size)?;
-        match rustix::fs::link(upload.path(), self.path(&reference)) {
+        match upload.link(reference.sha256().as_ref()) {
             Ok(()) => {}
             Err(Errno::EXIST) => self.blocking_verify(&reference, &Watch::default())?,
             Err(Errno::NOSYS | Errno::OPNOTSUPP) => {

@@ -6,10 +6,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use tempfile::TempPath;
-
 use super::CheckpointRef;
 use crate::error::{Error, Result};
+use crate::new_file::{NewFile, PRIVATE};
 use crate::scratch::Share;
 
 /// An open descriptor of an object whose size and digest were right when it was opened.
@@ -20,7 +19,7 @@ use crate::scratch::Share;
 pub struct Lease {
     reference: CheckpointRef,
     file: File,
-    path: Option<TempPath>,
+    path: Option<(PathBuf, NewFile)>,
     _share: Option<Share>,
 }
 
@@ -66,21 +65,17 @@ impl Lease {
     /// # Errors
     /// When the copy cannot be written.
     pub fn path(&mut self, directory: &Path) -> Result<PathBuf> {
-        if let Some(path) = &self.path {
-            return Ok(path.to_path_buf());
+        if let Some((path, _)) = &self.path {
+            return Ok(path.clone());
         }
-        let mut copy = tempfile::Builder::new()
-            .prefix(".open-")
-            .tempfile_in(directory)
-            .map_err(|error| Error::io("write in", directory, error))?;
-        io::copy(&mut self.reader(), copy.as_file_mut())
-            .map_err(|error| Error::io("write in", directory, error))?;
-        rustix::fs::fchmod(copy.as_file(), rustix::fs::Mode::from_raw_mode(0o400))
-            .map_err(|error| Error::io("protect", copy.path(), error.into()))?;
-        let path = copy.into_temp_path();
-        let answer = path.to_path_buf();
-        self.path = Some(path);
-        Ok(answer)
+        let failed = |error| Error::io("write in", directory, error);
+        let mut copy = NewFile::hidden(directory, PRIVATE).map_err(failed)?;
+        io::copy(&mut self.reader(), &mut copy).map_err(failed)?;
+        rustix::fs::fchmod(copy.file(), rustix::fs::Mode::from_raw_mode(0o400))
+            .map_err(|error| Error::io("protect a copy in", directory, error.into()))?;
+        let path = directory.join(copy.hidden_name().unwrap_or_default());
+        let (path, _) = self.path.insert((path, copy));
+        Ok(path.clone())
     }
 }
 

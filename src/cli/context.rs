@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::args::Arguments;
+use super::descriptors;
 use super::global::When;
 use super::output::Output;
 use super::progress;
+use super::signals;
 use super::surroundings::surroundings;
 use crate::checkpoint::AwsEnvironment;
 use crate::config::Settings;
@@ -16,6 +18,7 @@ use crate::config::in_force::{InForce, Said};
 use crate::config::key::Key;
 use crate::config::layer::Source;
 use crate::error::{Error, Result};
+use crate::private;
 use crate::progress::{CancellationToken, Watch};
 use crate::runs::{Opening, Runs};
 use crate::threads;
@@ -45,6 +48,9 @@ impl Context {
         said: Said,
         output: Output,
     ) -> std::result::Result<Self, Box<(Error, Output)>> {
+        if let Err(error) = descriptors::check() {
+            return Err(Box::new((error, output)));
+        }
         let runtime = match threads::runtime(2) {
             Ok(runtime) => runtime,
             Err(error) => return Err(Box::new((error, output))),
@@ -172,32 +178,18 @@ impl Context {
         self.cancel.cancelled().await;
     }
 
-    /// A watch that Ctrl-C and SIGTERM cancel, so that what was begun is removed before we go; a
-    /// second one ends us at once.
-    pub(super) fn watch(&self) -> Watch {
-        use tokio::signal::unix::{SignalKind, signal};
-        // Taken over here and now: a signal that came a moment later would end us without a trace.
-        let runtime = self.runtime.enter();
-        let signals = (
-            signal(SignalKind::interrupt()),
-            signal(SignalKind::terminate()),
-        );
-        drop(runtime);
-        let cancel = self.cancel.clone();
-        if let (Ok(mut interrupt), Ok(mut terminate)) = signals {
-            self.runtime.spawn(async move {
-                loop {
-                    tokio::select! {
-                        _ = interrupt.recv() => {}
-                        _ = terminate.recv() => {}
-                    }
-                    if cancel.is_cancelled() {
-                        std::process::exit(130);
-                    }
-                    cancel.cancel();
-                }
-            });
+    /// Removes private files that a killed process left, beside whatever else is done.
+    pub(super) fn sweep(&self) {
+        // A folder that is no place for them is refused where one is made.
+        if let Ok(scratch) = self.settings.scratch() {
+            self.runtime
+                .spawn_blocking(move || private::sweep(&scratch));
         }
+    }
+
+    /// A watch that Ctrl-C, SIGTERM and SIGHUP cancel.
+    pub(super) fn watch(&self) -> Watch {
+        signals::cancels(&self.runtime, self.cancel.clone());
         progress::watch(self.cancel.clone())
     }
 }

@@ -1,5 +1,6 @@
 //! `diff` and `patch`.
 
+use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -11,6 +12,7 @@ use super::output::{Style, put_bytes};
 use super::show::{notice_json, notice_line};
 use super::target::Target;
 use crate::error::{Error, ErrorKind, Result};
+use crate::new_file::{NewFile, SHARED};
 use crate::review::{Diff, FileChange, PatchOptions, Status};
 use crate::text::{visible_bytes, visible_path};
 
@@ -187,11 +189,7 @@ pub(super) async fn patch(context: &Context, args: &PatchArgs) -> Result<()> {
     if let Some(file) = &args.output
         && std::fs::symlink_metadata(file).is_ok()
     {
-        return Err(Error::new(
-            ErrorKind::Exists,
-            format!("{} already exists", visible_path(file)),
-        )
-        .hint("name a file that does not exist"));
+        return Err(exists(file));
     }
     let (target, _) = Target::open(context, &args.archive, &args.words, &watch).await?;
     let review = target.review(&watch).await?;
@@ -234,17 +232,22 @@ pub(super) async fn patch(context: &Context, args: &PatchArgs) -> Result<()> {
     }
 }
 
-/// Writes a new file; nothing is left of one that could not be finished.
+/// Writes a new file, all of it or none.
 fn write_new(file: &Path, bytes: &[u8]) -> Result<()> {
-    use std::io::Write;
-    let failed = |error| Error::io("write", file, error);
-    let mut out = std::fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(file)
-        .map_err(failed)?;
-    out.write_all(bytes).map_err(|error| {
-        let _ = std::fs::remove_file(file);
-        failed(error)
+    let write = || {
+        let mut out = NewFile::beside(file, SHARED)?;
+        out.write_all(bytes)?;
+        out.file().sync_all()?;
+        out.publish(file)
+    };
+    write().map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => exists(file),
+        _ => Error::io("write", file, error),
     })
+}
+
+fn exists(file: &Path) -> Error {
+    let shown = visible_path(file);
+    Error::new(ErrorKind::Exists, format!("{shown} already exists"))
+        .hint("name a file that does not exist")
 }

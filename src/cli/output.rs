@@ -22,7 +22,7 @@ pub(super) struct Output {
     pub json: bool,
     color: bool,
     terminal: bool,
-    out: RefCell<BufWriter<io::Stdout>>,
+    out: RefCell<BufWriter<Stdout<io::Stdout>>>,
 }
 
 /// What a piece of text means; the colour follows.
@@ -56,7 +56,7 @@ impl Output {
             json,
             color,
             terminal,
-            out: RefCell::new(BufWriter::new(io::stdout())),
+            out: RefCell::new(BufWriter::new(Stdout(io::stdout()))),
         }
     }
 
@@ -240,25 +240,42 @@ pub(super) fn base64(bytes: &[u8]) -> String {
     base64::engine::general_purpose::STANDARD.encode(bytes)
 }
 
+fn failed(error: io::Error) -> Error {
+    Error::io("write", Path::new("standard output"), error)
+}
+
+/// Standard output, whose reader's going is told from any other broken pipe.
+struct Stdout<W>(W);
+
 /// Whoever reads our output has gone.
 #[derive(Debug, thiserror::Error)]
 #[error("nobody reads it")]
 struct ReaderGone;
 
-fn failed(error: io::Error) -> Error {
-    let gone = error.kind() == io::ErrorKind::BrokenPipe;
-    let error = Error::io("write", Path::new("standard output"), error);
-    if gone {
-        error.source(ReaderGone)
-    } else {
-        error
+fn marked(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => io::Error::new(io::ErrorKind::BrokenPipe, ReaderGone),
+        _ => error,
+    }
+}
+
+impl<W: Write> Write for Stdout<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(marked)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().map_err(marked)
     }
 }
 
 /// Whether the reader of our output has gone. A pipe to anybody else that breaks, our own worker's for
 /// one, is a failure like any other.
 pub(super) fn is_broken_pipe(error: &Error) -> bool {
-    std::error::Error::source(error).is_some_and(|source| source.is::<ReaderGone>())
+    std::error::Error::source(error)
+        .and_then(|source| source.downcast_ref::<io::Error>())
+        .and_then(io::Error::get_ref)
+        .is_some_and(|inner| inner.is::<ReaderGone>())
 }
 
 #[cfg(test)]
@@ -267,10 +284,15 @@ mod tests {
 
     #[test]
     fn only_our_own_readers_going_is_no_failure() {
-        let broken = || io::Error::from(io::ErrorKind::BrokenPipe);
-        assert!(is_broken_pipe(&failed(broken())));
-        assert!(!is_broken_pipe(&failed(io::ErrorKind::StorageFull.into())));
-        let worker = Error::io("talk to", Path::new("the worker"), broken());
+        let (reader, writer) = io::pipe().expect("a pipe");
+        drop(reader);
+        let told = Stdout(&writer)
+            .write_all(b"text")
+            .expect_err("nobody reads");
+        assert!(is_broken_pipe(&failed(told)));
+        let told = (&writer).write_all(b"text").expect_err("nobody reads");
+        assert_eq!(told.kind(), io::ErrorKind::BrokenPipe);
+        let worker = Error::io("talk to", Path::new("the worker"), told);
         assert!(!is_broken_pipe(&worker));
     }
 }

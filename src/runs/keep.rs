@@ -2,13 +2,14 @@
 //! whole ones get their name.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
 use super::{Opening, Runs};
 use crate::checkpoint::{CheckpointRef, StoredObject, blocking, fill, hex};
 use crate::error::{Error, ErrorKind, Result, fail, of_read};
+use crate::new_file::{NewFile, PRIVATE};
 use crate::progress::{Stage, Watch};
 use crate::text::visible_path;
 
@@ -61,16 +62,9 @@ fn refuse_existing(file: &Path) -> Result<()> {
     }
 }
 
-fn write(object: StoredObject, file: &PathBuf, watch: &Watch) -> Result<()> {
-    let parent = file
-        .parent()
-        .filter(|path| !path.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
+fn write(object: StoredObject, file: &Path, watch: &Watch) -> Result<()> {
     let failed = |error| Error::io("write", file, error);
-    let mut part = tempfile::Builder::new()
-        .prefix(".fetch-")
-        .tempfile_in(parent)
-        .map_err(failed)?;
+    let mut part = NewFile::beside(file, PRIVATE).map_err(failed)?;
     let (mut bytes, mut digest, mut size) = (object.bytes, Sha256::new(), 0_u64);
     let mut piece = vec![0; PIECE];
     loop {
@@ -91,16 +85,12 @@ fn write(object: StoredObject, file: &PathBuf, watch: &Watch) -> Result<()> {
     if hex(&digest.finalize()) != object.reference.sha256() {
         return fail(ErrorKind::ChecksumMismatch, "Checkpoint checksum mismatch");
     }
-    part.as_file().sync_all().map_err(failed)?;
+    part.file().sync_all().map_err(failed)?;
     watch.check()?;
-    part.persist_noclobber(file).map_err(|error| {
-        if error.error.kind() == std::io::ErrorKind::AlreadyExists {
-            exists(file)
-        } else {
-            failed(error.error)
-        }
-    })?;
-    Ok(())
+    part.publish(file).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => exists(file),
+        _ => failed(error),
+    })
 }
 
 #[cfg(test)]

@@ -2,13 +2,14 @@
 //! with nothing in it of what was looked at.
 
 use std::backtrace::Backtrace;
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder};
 use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::panic::PanicHookInfo;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use crate::new_file::{NewFile, PRIVATE};
 use crate::text::{visible, visible_path};
 use crate::{Error, ErrorKind};
 
@@ -99,12 +100,9 @@ fn folder() -> Option<PathBuf> {
 fn write(folder: &Path, text: &str) -> std::io::Result<PathBuf> {
     let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
     let path = folder.join(format!("{START}{time}-{}.txt", std::process::id()));
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&path)?;
+    let mut file = NewFile::beside(&path, PRIVATE)?;
     file.write_all(text.as_bytes())?;
+    file.publish(&path)?;
     Ok(path)
 }
 

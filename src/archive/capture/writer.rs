@@ -29,7 +29,7 @@ enum Encoder<'a> {
 
 /// The archive's file; what is about to be written in it counts in the share, where there is one.
 struct Counted<'a> {
-    file: File,
+    file: &'a File,
     share: Option<&'a mut Share>,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Tell<'a> {
 impl<'a> Tell<'a> {
     /// Archive bytes to `file`, gzipped when `compress`.
     pub(super) fn new(
-        file: File,
+        file: &'a File,
         compress: bool,
         destination: &'a Path,
         share: Option<&'a mut Share>,

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use super::beneath::Beneath;
 use super::{parent_of, refuse_existing};
 use crate::archive::links::ROOTS;
-use crate::discard::{FOLDER, discard};
+use crate::discard::{FOLDER, MOVED, discard};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What every such directory's name begins with.
@@ -43,16 +43,16 @@ impl Staging {
         let parent = rustix::fs::open(&folder, flags, Mode::empty())
             .map_err(|error| failed(error.into()))?;
         sweep(parent.as_fd());
+        // Only the name counts: whatever folder it is put together with, we may stand in another.
         let made = tempfile::Builder::new()
             .prefix(PREFIX)
-            .make_in("", |name| {
+            .disable_cleanup(true)
+            .make_in("/", |path| {
+                let name = path.file_name().unwrap_or_default();
                 Ok(rustix::fs::mkdirat(&parent, name, Mode::RWXU)?)
             })
             .map_err(failed)?;
-        let name = made
-            .into_temp_path()
-            .keep()
-            .map_err(|error| failed(error.error))?;
+        let name = made.path().file_name().unwrap_or_default().to_owned();
         let opened = rustix::fs::openat(&parent, &name, FOLDER, Mode::empty());
         let root = opened.map_err(|error| {
             let _ = rustix::fs::unlinkat(&parent, &name, AtFlags::REMOVEDIR);
@@ -62,7 +62,7 @@ impl Staging {
         let _ = rustix::fs::flock(&root, FlockOperation::NonBlockingLockExclusive);
         Ok(Self {
             parent,
-            name: name.into_os_string(),
+            name,
             root,
             destination: destination.to_path_buf(),
             published: false,
@@ -145,7 +145,7 @@ fn sweep(parent: BorrowedFd<'_>) {
 }
 
 /// Whether it is ours, no link, old enough to be locked, not locked, and holds nothing else than a
-/// restore writes.
+/// restore writes, or its removal moves up.
 fn is_abandoned(parent: BorrowedFd<'_>, name: &std::ffi::CStr) -> bool {
     let Ok(folder) = rustix::fs::openat(parent, name, FOLDER, Mode::empty()) else {
         return false;
@@ -168,7 +168,9 @@ fn holds_only_roots(folder: &OwnedFd) -> bool {
     entries.all(|entry| {
         entry.is_ok_and(|entry| {
             let name = entry.file_name().to_bytes();
-            matches!(name, b"." | b"..") || ROOTS.contains(&name)
+            matches!(name, b"." | b"..")
+                || ROOTS.contains(&name)
+                || name.starts_with(MOVED.as_bytes())
         })
     })
 }

@@ -10,9 +10,10 @@ use rustix::io::Errno;
 use crate::checkpoint::copy::verified;
 use crate::checkpoint::{CheckpointRef, FileCheckpointStore, Lease, StoredObject};
 use crate::error::{Error, ErrorKind, Result};
+use crate::new_file::{NewFile, PRIVATE};
 use crate::progress::Watch;
 
-/// What a download is called before it is one.
+/// What a download of Agno's is called before it is one.
 const UNFINISHED: &str = ".download-";
 /// A download that is older was left by a process that was killed.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
@@ -69,15 +70,12 @@ impl Cache {
         let root = self.store.root();
         let failed = |error: std::io::Error| Error::io("write in", root, error);
         let reference = object.reference.clone();
-        let mut download = tempfile::Builder::new()
-            .prefix(UNFINISHED)
-            .tempfile_in(root)
-            .map_err(failed)?;
-        verified(object, download.as_file_mut(), root, watch)?;
-        download.as_file().sync_all().map_err(failed)?;
-        rustix::fs::fchmod(download.as_file(), Mode::from_raw_mode(0o400))
+        let download = NewFile::within(root, PRIVATE).map_err(failed)?;
+        verified(object, download.file(), root, watch)?;
+        download.file().sync_all().map_err(failed)?;
+        rustix::fs::fchmod(download.file(), Mode::from_raw_mode(0o400))
             .map_err(|error| failed(error.into()))?;
-        match rustix::fs::link(download.path(), root.join(reference.sha256())) {
+        match download.link(reference.sha256().as_ref()) {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(error) => return Err(failed(error.into())),
         }

@@ -4,6 +4,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use crate::new_file::{NewFile, PRIVATE};
 use crate::text::visible_path;
 use crate::{Error, Result};
 
@@ -19,15 +20,15 @@ fn keep_in(folder: &Path, text: &str) -> Result<PathBuf> {
     let patch = ["diff --git ", "--- "]
         .iter()
         .any(|start| text.starts_with(start));
-    // Of mode 0600, as tempfile makes them.
-    let mut file = tempfile::Builder::new()
+    let mut file = NewFile::within(folder, PRIVATE).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    let named = tempfile::Builder::new()
         .prefix("afterrun-copy-")
         .suffix(if patch { ".patch" } else { ".txt" })
-        .tempfile_in(folder)
+        .disable_cleanup(true)
+        .make_in(folder, |path| file.publish(path))
         .map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)?;
-    let (_, path) = file.keep().map_err(|error| failed(error.error))?;
-    Ok(path)
+    Ok(named.path().to_path_buf())
 }
 
 #[cfg(test)]

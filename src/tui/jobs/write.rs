@@ -7,6 +7,7 @@ use tokio::sync::oneshot;
 use super::work::{blocking, diff_of, live};
 use super::{Context, DiffHandle, Handle, paths};
 use crate::archive::{RestoreOptions, RestoreReport};
+use crate::new_file::{NewFile, PRIVATE};
 use crate::text::{visible_bytes, visible_path};
 use crate::tui::message::{Answer, Written};
 use crate::{Error, ErrorKind, Result};
@@ -77,24 +78,20 @@ pub(super) async fn write_patch(
         if path.symlink_metadata().is_ok() {
             return Err(exists);
         }
-        // Written beside its name and put there when it is whole.
-        let folder = path
-            .parent()
-            .filter(|parent| !parent.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
         let failed = |error| Error::io("write", &path, error);
-        let mut out = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+        let mut out = NewFile::beside(&path, PRIVATE).map_err(failed)?;
         let mut bytes = 0;
         review.blocking_whole_patch(&diff, None, &watch, &mut |text| {
             std::io::Write::write_all(&mut out, text).map_err(failed)?;
             bytes += text.len() as u64;
             Ok(())
         })?;
+        out.file().sync_all().map_err(failed)?;
         watch.check()?;
-        match out.persist_noclobber(&path) {
-            Ok(_) => Ok((shown, diff.files.len() as u64, bytes)),
-            Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Err(exists),
-            Err(error) => Err(failed(error.error)),
+        match out.publish(&path) {
+            Ok(()) => Ok((shown, diff.files.len() as u64, bytes)),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(exists),
+            Err(error) => Err(failed(error)),
         }
     })
     .await
