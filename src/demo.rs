@@ -109,15 +109,16 @@ fn side_by_side<A: Sync, B: Send>(
     work: impl Fn(&A) -> Result<B> + Sync,
 ) -> Result<Vec<B>> {
     let stopped = |_| Error::new(ErrorKind::Io, "the demo stopped on its way");
+    let refused = |error| Error::io("start a thread for", Path::new("the demo"), error);
     let work = &work;
     std::thread::scope(|scope| {
         let workers: Vec<_> = all
             .iter()
-            .map(|one| scope.spawn(move || work(one)))
+            .map(|one| std::thread::Builder::new().spawn_scoped(scope, move || work(one)))
             .collect();
         workers
             .into_iter()
-            .map(|worker| worker.join().map_err(stopped)?)
+            .map(|worker| worker.map_err(refused)?.join().map_err(stopped)?)
             .collect()
     })
 }

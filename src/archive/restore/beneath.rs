@@ -34,7 +34,8 @@ impl<'a> Beneath<'a> {
         let (parent, name) = self.place(path)?;
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        rustix::fs::openat(parent, name, flags, Mode::RUSR | Mode::WUSR).map(File::from)
+        let open = || rustix::fs::openat(parent, name, flags, Mode::RUSR | Mode::WUSR);
+        rustix::io::retry_on_intr(open).map(File::from)
     }
 
     pub(super) fn make_link(
