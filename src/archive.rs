@@ -27,6 +27,8 @@ use bytes::Bytes;
 pub use capture::{CaptureRoots, DEFAULT_NATIVE_EXCLUSIONS};
 pub use entry::{Entry, EntryKind};
 pub use pax::Mtime;
+#[cfg(feature = "app")]
+pub(crate) use restore::sweep_left;
 pub use restore::{RestoreOptions, RestorePlan, RestoreReport};
 pub use spool::Spool;
 

@@ -1,10 +1,11 @@
 //! Private folders: of mode 0700, removed on drop, and swept at the next start when their owner was
 //! killed before it could.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::io::Read;
 use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,10 @@ const PREFIX: &str = "afterrun-private-";
 /// Locked as long as the folder's owner lives, whatever ends it; the first that is made in a folder
 /// and the last that is removed.
 const LOCK: &str = "lock";
+/// Holds the path of what its owner writes in another folder under a hidden name, where it does.
+const ELSEWHERE: &str = "elsewhere";
+/// No path is longer.
+const PATH_MAX: u64 = 4096;
 
 /// A folder of ours where private files go.
 #[derive(Debug)]
@@ -35,7 +40,7 @@ pub(crate) struct PrivateFolder {
 impl PrivateFolder {
     /// A new folder; what killed processes of this user left behind is removed first.
     pub(crate) fn new(scratch: &Scratch) -> Result<Self> {
-        sweep(scratch);
+        sweep(scratch, None);
         let made = tempfile::Builder::new()
             .prefix(PREFIX)
             .disable_cleanup(true)
@@ -63,6 +68,12 @@ impl PrivateFolder {
     #[cfg(feature = "app")]
     pub(crate) fn share(&self) -> Share {
         self.share.scratch().share()
+    }
+
+    /// Says that its owner writes at `path`, too, so that the next start finds what is left there.
+    pub(crate) fn tell_of(&self, path: &Path) -> std::io::Result<()> {
+        let path = std::path::absolute(path)?;
+        std::fs::write(self.path.join(ELSEWHERE), path.as_os_str().as_bytes())
     }
 
     /// Leaves the folder to its user.
@@ -98,15 +109,16 @@ fn make(path: &Path) -> std::io::Result<File> {
     }
 }
 
-/// Removes private folders that nobody holds any more.
-pub(crate) fn sweep(scratch: &Scratch) {
+/// Removes private folders that nobody holds any more. What was written elsewhere is left to
+/// `elsewhere`, which hears of its path; without it such folders stay for the next start.
+pub(crate) fn sweep(scratch: &Scratch, elsewhere: Option<fn(&Path)>) {
     let Ok(entries) = std::fs::read_dir(scratch.folder()) else {
         return;
     };
     for entry in entries.take(LOOKED_AT).flatten() {
         let named = entry.file_name();
         if named.to_str().is_some_and(|name| name.starts_with(PREFIX)) {
-            sweep_one(&entry.path());
+            sweep_one(&entry.path(), elsewhere);
         }
     }
 }
@@ -116,7 +128,7 @@ fn open(path: &Path) -> rustix::io::Result<File> {
 }
 
 /// Removes the folder at `path` when it is ours, no link, and its lock is free.
-fn sweep_one(path: &Path) {
+fn sweep_one(path: &Path, elsewhere: Option<fn(&Path)>) {
     let Ok(folder) = open(path) else {
         return;
     };
@@ -129,6 +141,11 @@ fn sweep_one(path: &Path) {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     match rustix::fs::openat(&folder, LOCK, flags, Mode::empty()).map(File::from) {
         Ok(lock) if is_abandoned(&lock) => {
+            match (told_of(&folder), elsewhere) {
+                (Some(_), None) => return,
+                (Some(left), Some(elsewhere)) => elsewhere(&left),
+                (None, _) => {}
+            }
             // What cannot be removed now is tried again at the next start.
             let _ = remove(&folder, path);
         }
@@ -139,6 +156,19 @@ fn sweep_one(path: &Path) {
         }
         _ => {}
     }
+}
+
+/// What the owner of a folder wrote elsewhere.
+fn told_of(folder: &File) -> Option<PathBuf> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let told = rustix::fs::openat(folder, ELSEWHERE, flags, Mode::empty()).ok()?;
+    let mut path = Vec::new();
+    File::from(told)
+        .take(PATH_MAX)
+        .read_to_end(&mut path)
+        .ok()?;
+    let path = PathBuf::from(OsString::from_vec(path));
+    path.is_absolute().then_some(path)
 }
 
 /// Removes what is in the open folder `folder`, and the folder, which is at `path`. The lock goes last:
@@ -204,7 +234,7 @@ mod tests {
 
         /// What is left of these after a sweep.
         fn swept<'a>(&self, names: &[&'a str]) -> Vec<&'a str> {
-            sweep(&self.scratch());
+            sweep(&self.scratch(), None);
             let there = names
                 .iter()
                 .filter(|name| self.at(name).symlink_metadata().is_ok());
@@ -214,6 +244,36 @@ mod tests {
 
     fn minutes_ago() -> SystemTime {
         SystemTime::now() - Duration::from_secs(120)
+    }
+
+    #[test]
+    fn what_is_elsewhere_is_told_at_the_next_start() {
+        static TOLD: std::sync::Mutex<Vec<PathBuf>> = std::sync::Mutex::new(Vec::new());
+        let parent = Parent::new();
+        let folder = PrivateFolder::new(&parent.scratch()).unwrap();
+        folder.tell_of(Path::new("/left/.hidden")).unwrap();
+        let path = folder.path().to_path_buf();
+        let elsewhere: fn(&Path) = |path| TOLD.lock().unwrap().push(path.to_path_buf());
+        let age = || {
+            File::open(path.join(LOCK))
+                .unwrap()
+                .set_modified(minutes_ago())
+        };
+        age().unwrap();
+        sweep(&parent.scratch(), Some(elsewhere));
+        assert!(
+            path.exists() && TOLD.lock().unwrap().is_empty(),
+            "it is held"
+        );
+        // As a process that is killed leaves it.
+        drop(folder._lock.try_clone().unwrap());
+        rustix::fs::flock(&folder._lock, rustix::fs::FlockOperation::Unlock).unwrap();
+        sweep(&parent.scratch(), None);
+        assert!(path.exists(), "somebody has to hear of it first");
+        sweep(&parent.scratch(), Some(elsewhere));
+        assert_eq!(*TOLD.lock().unwrap(), [Path::new("/left/.hidden")]);
+        assert!(!path.exists());
+        folder.keep();
     }
 
     #[test]

@@ -16,6 +16,8 @@ use rustix::fs::{Mode, Timespec, Timestamps};
 
 use self::beneath::Beneath;
 use self::staging::Staging;
+#[cfg(feature = "app")]
+pub(crate) use self::staging::sweep_left;
 use super::links::check_restorable;
 use super::{Archive, Entry, EntryKind, graph};
 use crate::checkpoint::blocking;
@@ -264,7 +266,7 @@ impl RestorePlan<'_> {
     /// What the file system refuses; [`ErrorKind::Cancelled`]; [`ErrorKind::Exists`] when the
     /// destination appeared meanwhile.
     pub fn carry_out(self, watch: &Watch) -> Result<RestoreReport> {
-        let staging = Staging::beside(&self.destination)?;
+        let staging = Staging::beside(&self.destination, self.archive.spool().scratch())?;
         self.directories(&staging)?;
         self.files(&staging, watch)?;
         self.links(&staging)?;

@@ -11,6 +11,7 @@ use super::output::Output;
 use super::progress;
 use super::signals;
 use super::surroundings::surroundings;
+use crate::archive;
 use crate::checkpoint::AwsEnvironment;
 use crate::config::Settings;
 use crate::config::file::{self, ConfigFile};
@@ -183,7 +184,7 @@ impl Context {
         // A folder that is no place for them is refused where one is made.
         if let Ok(scratch) = self.settings.scratch() {
             self.runtime
-                .spawn_blocking(move || private::sweep(&scratch));
+                .spawn_blocking(move || private::sweep(&scratch, Some(archive::sweep_left)));
         }
     }
 

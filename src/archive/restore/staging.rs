@@ -1,41 +1,44 @@
 //! The hidden directory beside a destination that a restore is written into: renamed when it is
-//! whole, removed when it fails, and swept by the next restore there when its process was killed.
+//! whole, removed when it fails, and swept by the next start, or the next restore there, when its
+//! process was killed.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::{CStr, CString, OsStr, OsString};
+use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
-use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::beneath::Beneath;
 use super::{parent_of, refuse_existing};
+use crate::abandoned::{self, LOOKED_AT};
 use crate::archive::links::ROOTS;
 use crate::discard::{FOLDER, MOVED, discard};
 use crate::error::{Error, ErrorKind, Result};
+use crate::private::PrivateFolder;
+use crate::scratch::Scratch;
 
 /// What every such directory's name begins with.
 const PREFIX: &str = ".afterrun-restore-";
-/// One that is younger may not be locked yet.
-const YOUNG: Duration = Duration::from_secs(60);
-/// Names that are looked at for what was left behind: a restore must not wait for a huge directory.
-const LOOKED_AT: usize = 50_000;
 
 /// The directory, held open and locked as long as we live. Everything goes by descriptors: whoever
 /// moves the parent or puts a link in its place changes nothing.
 pub(super) struct Staging {
     parent: OwnedFd,
     name: OsString,
-    root: OwnedFd,
+    root: File,
     destination: PathBuf,
     published: bool,
+    /// Tells the next start of it, should we be killed.
+    _told: Option<PrivateFolder>,
 }
 
 impl Staging {
-    /// A new directory of mode 0700 beside `destination`, which is not there.
-    pub(super) fn beside(destination: &Path) -> Result<Self> {
+    /// A new directory of mode 0700 beside `destination`, which is not there; `scratch` is where the
+    /// next start looks for what was left.
+    pub(super) fn beside(destination: &Path, scratch: &Scratch) -> Result<Self> {
         let folder = parent_of(destination);
         let failed = |error: std::io::Error| Error::io("write in", &folder, error);
         // Where the destination stands may be named through a link: a person did that.
@@ -58,9 +61,13 @@ impl Staging {
             let _ = rustix::fs::unlinkat(&parent, &name, AtFlags::REMOVEDIR);
             failed(error.into())
         })?;
-        // A file system without locks leaves it unswept, no more.
-        let _ = rustix::fs::flock(&root, FlockOperation::NonBlockingLockExclusive);
+        let root = File::from(root);
+        abandoned::hold(&root);
+        // A restore goes on where it cannot be told: the next one into this directory finds it, too.
+        let told = PrivateFolder::new(scratch).ok();
+        let told = told.filter(|told| told.tell_of(&folder.join(&name)).is_ok());
         Ok(Self {
+            _told: told,
             parent,
             name,
             root,
@@ -131,37 +138,46 @@ impl Drop for Staging {
     }
 }
 
+/// Removes the directory at `path` that a restore which was killed has left there.
+#[cfg(feature = "app")]
+pub(crate) fn sweep_left(path: &Path) {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return;
+    };
+    let (Ok(parent), Ok(name)) = (
+        rustix::fs::open(parent, flags, Mode::empty()),
+        CString::new(name.as_bytes()),
+    ) else {
+        return;
+    };
+    sweep_one(parent.as_fd(), &name);
+}
+
+fn sweep_one(parent: BorrowedFd<'_>, name: &CStr) {
+    if name.to_bytes().starts_with(PREFIX.as_bytes()) && is_abandoned(parent, name) {
+        let _ = discard(parent, OsStr::from_bytes(name.to_bytes()));
+    }
+}
+
 /// Removes what restores that were killed left in `parent`.
 fn sweep(parent: BorrowedFd<'_>) {
     let Ok(entries) = Dir::read_from(parent) else {
         return;
     };
     for entry in entries.take(LOOKED_AT).flatten() {
-        let name = entry.file_name();
-        if name.to_bytes().starts_with(PREFIX.as_bytes()) && is_abandoned(parent, name) {
-            let _ = discard(parent, OsStr::from_bytes(name.to_bytes()));
-        }
+        sweep_one(parent, entry.file_name());
     }
 }
 
 /// Whether it is ours, no link, old enough to be locked, not locked, and holds nothing else than a
 /// restore writes, or its removal moves up.
-fn is_abandoned(parent: BorrowedFd<'_>, name: &std::ffi::CStr) -> bool {
-    let Ok(folder) = rustix::fs::openat(parent, name, FOLDER, Mode::empty()) else {
-        return false;
-    };
-    let Ok(entry) = rustix::fs::fstat(&folder) else {
-        return false;
-    };
-    let made = SystemTime::UNIX_EPOCH + Duration::from_secs(entry.st_ctime.try_into().unwrap_or(0));
-    // A time to come tells of a clock that was set back; then the lock alone decides.
-    let old = made.elapsed().map_or(true, |age| age > YOUNG);
-    old && entry.st_uid == rustix::process::geteuid().as_raw()
-        && rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok()
-        && holds_only_roots(&folder)
+fn is_abandoned(parent: BorrowedFd<'_>, name: &CStr) -> bool {
+    let folder = rustix::fs::openat(parent, name, FOLDER, Mode::empty()).map(File::from);
+    folder.is_ok_and(|folder| abandoned::is_abandoned(&folder) && holds_only_roots(&folder))
 }
 
-fn holds_only_roots(folder: &OwnedFd) -> bool {
+fn holds_only_roots(folder: &File) -> bool {
     let Ok(mut entries) = Dir::read_from(folder) else {
         return false;
     };
@@ -173,4 +189,84 @@ fn holds_only_roots(folder: &OwnedFd) -> bool {
                 || name.starts_with(MOVED.as_bytes())
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{create_dir, create_dir_all, write};
+    use std::time::SystemTime;
+
+    use super::*;
+
+    /// What of these is left when they were made two minutes ago and the next restore comes.
+    fn left(names: &[&str], make: impl Fn(&Path)) -> Vec<String> {
+        let parent = tempfile::tempdir().expect("a folder");
+        for name in names {
+            let path = parent.path().join(name);
+            create_dir(&path).expect("made");
+            make(&path);
+            let then = SystemTime::now() - std::time::Duration::from_secs(120);
+            let folder = File::open(&path).expect("open");
+            folder.set_modified(then).expect("set");
+        }
+        let scratch = Scratch::new(parent.path()).expect("a place");
+        let staging = Staging::beside(&parent.path().join("out"), &scratch).expect("made");
+        let ours = staging.name.clone();
+        let entries = std::fs::read_dir(parent.path()).expect("listed").flatten();
+        let others = entries
+            .map(|entry| entry.file_name())
+            .filter(|name| *name != ours);
+        let names = others.map(|name| name.to_string_lossy().into_owned());
+        let mut names: Vec<_> = names
+            .filter(|name| !name.starts_with("afterrun-private-"))
+            .collect();
+        names.sort();
+        drop(staging);
+        assert!(!parent.path().join(&ours).exists());
+        names
+    }
+
+    #[test]
+    fn what_a_killed_restore_left_goes_with_the_next() {
+        let of_a_restore = |path: &Path| {
+            create_dir_all(path.join("workspace/a")).expect("made");
+            create_dir(path.join(".moved-1")).expect("made");
+            write(path.join("workspace/a/file"), "x").expect("written");
+        };
+        let names = [
+            ".afterrun-restore-abc",
+            ".restore-abc",
+            "afterrun-restore-abc",
+        ];
+        assert_eq!(
+            left(&names, of_a_restore),
+            [".restore-abc", "afterrun-restore-abc"]
+        );
+        let of_somebody = |path: &Path| write(path.join("notes"), "x").expect("written");
+        assert_eq!(
+            left(&names[..1], of_somebody),
+            names[..1],
+            "it holds something else"
+        );
+    }
+
+    #[cfg(feature = "app")]
+    #[test]
+    fn what_is_told_of_is_removed_by_its_path() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let path = parent.path().join(".afterrun-restore-x");
+        create_dir_all(path.join("native")).expect("made");
+        sweep_left(&path);
+        assert!(path.exists(), "it is young");
+        let then = SystemTime::now() - std::time::Duration::from_secs(120);
+        File::open(&path)
+            .expect("open")
+            .set_modified(then)
+            .expect("set");
+        sweep_left(&path);
+        assert!(!path.exists());
+        sweep_left(Path::new("/"));
+        sweep_left(parent.path());
+        assert!(parent.path().exists());
+    }
 }
