@@ -497,7 +497,7 @@ fn inspect(spool: &Spool, limits: &CheckpointLimits, watch: &Watch) -> Result<In
     }
     let state = manifest::read_state(&spool.bytes(offset, size)?)?;
     links::check_graph(&graph(&entries))?;
-    let ambiguities = ambiguities.with_end(spool, members.end())?;
+    let ambiguities = ambiguities.with_end(spool, members.end(), watch)?;
     Ok(Inspected {
         entries,
         state,

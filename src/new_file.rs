@@ -7,7 +7,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -114,13 +114,34 @@ impl NewFile {
         match (self.link(name), &self.part) {
             // A file system without hard links.
             (Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS), Some(part)) => {
-                let (folder, flags) = (&self.folder, RenameFlags::NOREPLACE);
-                rustix::fs::renameat_with(folder, part, folder, name, flags)?;
+                rename_new(self.folder.as_fd(), part, name)?;
                 self.part = None;
                 Ok(())
             }
             (linked, _) => Ok(linked?),
         }
+    }
+}
+
+/// Renames `from` to `to` in `folder`, where nothing may have that name. Where the file system cannot
+/// promise it, it is looked for right before.
+///
+/// # Errors
+/// [`Errno::EXIST`] when something has that name; what the file system refuses.
+pub(crate) fn rename_new(
+    folder: BorrowedFd<'_>,
+    from: &OsStr,
+    to: &OsStr,
+) -> rustix::io::Result<()> {
+    match rustix::fs::renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            match rustix::fs::statat(folder, to, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(_) => Err(Errno::EXIST),
+                Err(Errno::NOENT) => rustix::fs::renameat(folder, from, folder, to),
+                Err(error) => Err(error),
+            }
+        }
+        answer => answer,
     }
 }
 

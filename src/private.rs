@@ -110,8 +110,9 @@ fn make(path: &Path) -> std::io::Result<File> {
 }
 
 /// Removes private folders that nobody holds any more. What was written elsewhere is left to
-/// `elsewhere`, which hears of its path; without it such folders stay for the next start.
-pub(crate) fn sweep(scratch: &Scratch, elsewhere: Option<fn(&Path)>) {
+/// `elsewhere`, which hears of its path and answers whether it is gone; else the folder stays for the
+/// next start.
+pub(crate) fn sweep(scratch: &Scratch, elsewhere: Option<fn(&Path) -> bool>) {
     let Ok(entries) = std::fs::read_dir(scratch.folder()) else {
         return;
     };
@@ -128,7 +129,7 @@ fn open(path: &Path) -> rustix::io::Result<File> {
 }
 
 /// Removes the folder at `path` when it is ours, no link, and its lock is free.
-fn sweep_one(path: &Path, elsewhere: Option<fn(&Path)>) {
+fn sweep_one(path: &Path, elsewhere: Option<fn(&Path) -> bool>) {
     let Ok(folder) = open(path) else {
         return;
     };
@@ -141,10 +142,9 @@ fn sweep_one(path: &Path, elsewhere: Option<fn(&Path)>) {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     match rustix::fs::openat(&folder, LOCK, flags, Mode::empty()).map(File::from) {
         Ok(lock) if is_abandoned(&lock) => {
-            match (told_of(&folder), elsewhere) {
-                (Some(_), None) => return,
-                (Some(left), Some(elsewhere)) => elsewhere(&left),
-                (None, _) => {}
+            let left = told_of(&folder);
+            if left.is_some_and(|left| !elsewhere.is_some_and(|is_gone| is_gone(&left))) {
+                return;
             }
             // What cannot be removed now is tried again at the next start.
             let _ = remove(&folder, path);
@@ -253,7 +253,10 @@ mod tests {
         let folder = PrivateFolder::new(&parent.scratch()).unwrap();
         folder.tell_of(Path::new("/left/.hidden")).unwrap();
         let path = folder.path().to_path_buf();
-        let elsewhere: fn(&Path) = |path| TOLD.lock().unwrap().push(path.to_path_buf());
+        let elsewhere: fn(&Path) -> bool = |path| {
+            TOLD.lock().unwrap().push(path.to_path_buf());
+            TOLD.lock().unwrap().len() > 1
+        };
         let age = || {
             File::open(path.join(LOCK))
                 .unwrap()
@@ -271,7 +274,9 @@ mod tests {
         sweep(&parent.scratch(), None);
         assert!(path.exists(), "somebody has to hear of it first");
         sweep(&parent.scratch(), Some(elsewhere));
-        assert_eq!(*TOLD.lock().unwrap(), [Path::new("/left/.hidden")]);
+        assert!(path.exists(), "it is not gone yet");
+        sweep(&parent.scratch(), Some(elsewhere));
+        assert_eq!(*TOLD.lock().unwrap(), [Path::new("/left/.hidden"); 2]);
         assert!(!path.exists());
         folder.keep();
     }

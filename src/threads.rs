@@ -4,7 +4,7 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
 use std::sync::mpsc::channel;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -16,6 +16,10 @@ use crate::error::{Error, ErrorKind, Result};
 /// Threads of [`blocking`] that have not ended.
 static AT_WORK: Mutex<usize> = Mutex::new(0);
 static ENDED: Condvar = Condvar::new();
+/// One runtime is built at a time: the hook for panics is the process's.
+static HOOK: Mutex<()> = Mutex::new(());
+/// The threads whose panics tell that a runtime cannot be built.
+const BUILDS: &str = "afterrun-runtime";
 
 /// A thread of its own for `work`.
 ///
@@ -67,16 +71,30 @@ pub(crate) fn runtime(workers: usize) -> Result<Runtime> {
     let build = move || {
         let built = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(workers)
+            .thread_name(BUILDS)
             .enable_all()
             .build();
         let _ = tell.send(Some(built));
     };
     // tokio panics where there is no thread or socket for it, and then waits for those that it has,
     // without end: so nobody waits for it, and the panic itself is what is heard of.
-    let hook = take_hook();
-    set_hook(Box::new(move |_| drop(panics.send(None))));
-    let built = start(build).map(|_| told.recv());
-    set_hook(hook);
+    let one = HOOK.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = Arc::new(take_hook());
+    let others = Arc::clone(&before);
+    set_hook(Box::new(move |panic| {
+        if thread::current().name() == Some(BUILDS) {
+            drop(panics.send(None));
+        } else {
+            others(panic);
+        }
+    }));
+    let thread = thread::Builder::new().name(BUILDS.into()).spawn(build);
+    let built = thread.map_err(refused).map(|_| told.recv());
+    drop(take_hook());
+    if let Some(before) = Arc::into_inner(before) {
+        set_hook(before);
+    }
+    drop(one);
     match built? {
         Ok(Some(Ok(runtime))) => Ok(runtime),
         Ok(Some(Err(error))) => Err(Error::new(

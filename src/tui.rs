@@ -105,7 +105,7 @@ pub async fn run(options: Options) -> Result<()> {
     let mut state = first_state(options, screen.size()?);
     state.mouse = mouse;
     state.linear = linear;
-    let (keyboard, events) = keyboard::Keyboard::listen();
+    let (keyboard, events) = keyboard::Keyboard::listen()?;
     let mut outside = Outside {
         events,
         asked,

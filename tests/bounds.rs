@@ -236,6 +236,27 @@ fn extensions_of_any_size_and_number() {
         "excessive indirection",
         200_000_000,
     );
+    let slashes = |path: &Path| {
+        let target = [&b"a/l"[..], &b"/".repeat(1_000_000)].concat();
+        let mut members = vec![
+            extension(b'g', &record("linkpath", &target)),
+            folder(b"workspace/a"),
+        ];
+        for depth in 1..=41 {
+            let folders = format!("workspace{}", "/a".repeat(depth));
+            members.push(pax(&[("path", format!("{folders}/a").as_bytes())]));
+            members.push(folder(b"x"));
+            members.push(pax(&[("path", format!("{folders}/l").as_bytes())]));
+            members.push(link(b"x", b"x"));
+        }
+        common::tar::write(path, &members);
+    };
+    refused(
+        "41 targets with 1,000,000 slashes",
+        slashes,
+        "excessive indirection",
+        200_000_000,
+    );
     let comments = |path: &Path| {
         let many: Vec<u8> = (0..60_000)
             .flat_map(|n| record(&format!("k{n}"), b"v"))

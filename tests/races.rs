@@ -157,6 +157,10 @@ fn a_restore_is_never_led_outside() {
     let before = canary.state();
     let parent = place.path("parent");
     create_dir(&parent).expect("made");
+    if !can_exchange(&place) {
+        println!("skipped: names cannot be exchanged on this file system");
+        return;
+    }
     let mut attackers: Vec<_> = (0..2).map(|_| start_attacker(&place.path(""))).collect();
     let archive = CheckpointArchive::default()
         .blocking_open(&place.path(&archive), &Watch::default())
@@ -185,7 +189,7 @@ fn a_restore_is_never_led_outside() {
         }
         races = told(&place.path(""));
         assert!(
-            begun.elapsed() < Duration::from_secs(300),
+            begun.elapsed() < Duration::from_secs(600),
             "only {races} races"
         );
         if races < RACES {
@@ -199,6 +203,13 @@ fn a_restore_is_never_led_outside() {
     );
     assert!(refused > 0, "no race was ever noticed");
     assert_eq!(canary.state(), before);
+}
+
+fn can_exchange(place: &Place) -> bool {
+    let [one, two] = ["one", "two"].map(|name| place.path(name));
+    create_dir(&one).expect("made");
+    symlink("nowhere", &two).expect("made");
+    renameat_with(CWD, &one, CWD, &two, RenameFlags::EXCHANGE).is_ok()
 }
 
 /// All races that attackers have counted.

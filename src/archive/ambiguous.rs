@@ -1,8 +1,10 @@
 //! Where readers of tar differ: what Agno reads is what a restore writes, but another program may see
 //! other members, names or sizes in the same bytes, and a person should know.
 
+use super::framing::BLOCK;
 use super::spool::Spool;
 use crate::error::Result;
+use crate::progress::Watch;
 
 /// A member that other readers may take for something else.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,8 +29,8 @@ const AFTER: &str = "something follows the end of the archive";
 
 /// The most that are told; one says enough.
 const MOST: usize = 20;
-/// How far behind the end is looked: programs fill up with zeros, and there may be a GiB of them.
-const LOOKED_AT: u64 = 1 << 16;
+/// What lies behind the end is looked at in pieces of this size.
+const PIECE: u64 = 1 << 20;
 
 /// The first ones of an archive.
 #[derive(Debug, Default)]
@@ -43,14 +45,23 @@ impl Ambiguities {
     }
 
     /// With what stands at and behind `end`, where reading ended.
-    pub(super) fn with_end(mut self, spool: &Spool, end: u64) -> Result<Vec<Ambiguity>> {
-        let rest = spool.len().saturating_sub(end).min(LOOKED_AT);
-        let rest = spool.bytes(end, rest)?;
-        let first = rest.get(..512).unwrap_or(&rest);
-        if first.iter().any(|byte| *byte != 0) {
-            self.add(b"", NO_HEADER);
-        } else if rest.iter().any(|byte| *byte != 0) {
-            self.add(b"", AFTER);
+    pub(super) fn with_end(
+        mut self,
+        spool: &Spool,
+        end: u64,
+        watch: &Watch,
+    ) -> Result<Vec<Ambiguity>> {
+        let zeros = vec![0; PIECE as usize];
+        let mut at = end;
+        while at < spool.len() {
+            watch.check()?;
+            let length = if at == end { BLOCK } else { PIECE };
+            let piece = spool.bytes(at, length.min(spool.len() - at))?;
+            if piece != zeros[..piece.len()] {
+                self.add(b"", if at == end { NO_HEADER } else { AFTER });
+                break;
+            }
+            at += piece.len() as u64;
         }
         Ok(self.0)
     }

@@ -140,6 +140,22 @@ impl<'g, 'a> Walk<'g, 'a> {
         }
     }
 
+    /// Goes on along `target` before what is left in `pending`; its parts that say nothing are left
+    /// out, and cost what it takes to see that.
+    fn follow<'p>(&mut self, target: &'p [u8], pending: &mut Vec<&'p [u8]>) -> Result<(), Endless> {
+        self.spend(target.len() as u64)?;
+        let parts = target.rsplit(|byte| *byte == b'/');
+        let parts = parts.filter(|part| !matches!(*part, b"" | b"."));
+        let before = pending.len();
+        pending.extend(parts);
+        self.spend(16 * (pending.len() - before) as u64)
+    }
+
+    fn spend(&mut self, cost: u64) -> Result<(), Endless> {
+        *self.left = self.left.checked_sub(cost).ok_or(Endless)?;
+        Ok(())
+    }
+
     fn push(&mut self, part: &[u8]) {
         if !self.ends.is_empty() {
             self.path.push(b'/');
@@ -166,8 +182,7 @@ impl<'g, 'a> Walk<'g, 'a> {
     /// What stands here in the archive.
     fn node(&mut self) -> Result<Option<Node<'a>>, Endless> {
         let there = self.path.len() <= self.graph.longest && self.depth() <= self.graph.deepest;
-        let cost = 16 + if there { self.path.len() as u64 } else { 0 };
-        *self.left = self.left.checked_sub(cost).ok_or(Endless)?;
+        self.spend(16 + if there { self.path.len() as u64 } else { 0 })?;
         Ok(there
             .then(|| self.graph.nodes.get(&self.path[..]).copied())
             .flatten())
@@ -194,13 +209,13 @@ pub(crate) fn check_graph(graph: &Graph<'_>) -> Result<()> {
 
 fn follow(graph: &Graph<'_>, name: &[u8], target: &[u8], left: &mut u64) -> Result<()> {
     let root = root_of(name);
-    let mut pending: Vec<&[u8]> = target.rsplit(|b| *b == b'/').collect();
-    pending.extend(name.rsplit(|b| *b == b'/').skip(1));
+    let mut pending: Vec<&[u8]> = Vec::new();
     let mut at = Walk::new(graph, left);
+    at.follow(target, &mut pending).or_else(|_| endless())?;
+    pending.extend(name.rsplit(|b| *b == b'/').skip(1));
     let mut hops = 0;
     while let Some(part) = pending.pop() {
         match part {
-            b"" | b"." => continue,
             b".." => {
                 if at.depth() <= 1 {
                     return chain_escapes();
@@ -222,7 +237,7 @@ fn follow(graph: &Graph<'_>, name: &[u8], target: &[u8], left: &mut u64) -> Resu
                 return endless();
             }
             at.pop();
-            pending.extend(target.rsplit(|b| *b == b'/'));
+            at.follow(target, &mut pending).or_else(|_| endless())?;
         }
     }
     Ok(())
@@ -267,7 +282,6 @@ fn kernel_loops(graph: &Graph<'_>, name: &[u8], left: &mut u64) -> Result<bool, 
     let mut links = 0;
     while let Some(part) = pending.pop() {
         match part {
-            b"" | b"." => continue,
             b".." => {
                 at.pop();
                 continue;
@@ -282,7 +296,7 @@ fn kernel_loops(graph: &Graph<'_>, name: &[u8], left: &mut u64) -> Result<bool, 
                     return Ok(true);
                 }
                 at.pop();
-                pending.extend(target.rsplit(|b| *b == b'/'));
+                at.follow(target, &mut pending)?;
             }
             Some(Node::Directory) => {}
             Some(Node::File) if pending.is_empty() => {}
@@ -301,7 +315,6 @@ fn real_path_stays(graph: &Graph<'_>, name: &[u8], left: &mut u64) -> Result<boo
     let mut hops = 0;
     while let Some(part) = pending.pop() {
         match part {
-            b"" | b"." => continue,
             b".." => {
                 if at.pop().is_none() {
                     return Ok(false);
@@ -317,7 +330,7 @@ fn real_path_stays(graph: &Graph<'_>, name: &[u8], left: &mut u64) -> Result<boo
                 continue;
             }
             at.pop();
-            pending.extend(target.rsplit(|b| *b == b'/'));
+            at.follow(target, &mut pending)?;
         }
     }
     Ok(at.root() == Some(root))

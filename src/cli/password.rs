@@ -11,6 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::error::{Error, ErrorKind, Result, reason};
 use crate::text::visible;
+use crate::threads;
 
 /// How long a command may take: somebody may have to touch a key for it.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -47,8 +48,16 @@ fn run(words: &[String], patience: Duration) -> Result<String> {
             failed(format!("cannot be started: {}", reason(&error)))
                 .hint("it is run without a shell; `sh -c '…'` is one")
         })?;
-    let line = beginning(child.stdout.take());
-    let complaint = beginning(child.stderr.take());
+    let pipes =
+        beginning(child.stdout.take()).and_then(|line| Ok((line, beginning(child.stderr.take())?)));
+    let (line, complaint) = match pipes {
+        Ok(pipes) => pipes,
+        Err(error) => {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(error);
+        }
+    };
     let Some(status) = ended(&mut child, patience) else {
         let what = format!("{shown} took over {} s and was stopped", patience.as_secs());
         return Err(Error::new(ErrorKind::Timeout, what));
@@ -74,17 +83,17 @@ fn run(words: &[String], patience: Duration) -> Result<String> {
 }
 
 /// The beginning of what comes out of `pipe`; the rest is read, too, and forgotten.
-fn beginning(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+fn beginning(pipe: Option<impl Read + Send + 'static>) -> Result<Receiver<Vec<u8>>> {
     let (send, answer) = channel();
-    std::thread::spawn(move || {
+    threads::start(move || {
         let Some(mut pipe) = pipe else { return };
         let mut bytes = Vec::new();
         // What was read before a failure counts.
         let _ = (&mut pipe).take(LONGEST).read_to_end(&mut bytes);
         let _ = send.send(bytes);
         let _ = std::io::copy(&mut pipe, &mut std::io::sink());
-    });
-    answer
+    })?;
+    Ok(answer)
 }
 
 /// How it ended; nothing when it had to be stopped.
@@ -132,7 +141,7 @@ pub(super) async fn asked(whose: &str) -> Result<String> {
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
     let prompt = format!("Password for {}: ", visible(whose));
-    let asking = tokio::task::spawn_blocking(move || rpassword::prompt_password(prompt));
+    let asking = threads::blocking(move || Ok(rpassword::prompt_password(prompt)));
     let answer = tokio::select! {
         answer = asking => answer,
         _ = interrupt.recv() => return Err(Error::cancelled()),

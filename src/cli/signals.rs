@@ -22,15 +22,17 @@ pub(super) fn cancels(runtime: &Runtime, cancel: CancellationToken) {
     let mut hangup = on(SignalKind::hangup());
     drop(entered);
     runtime.spawn(async move {
+        let mut asked = false;
         loop {
             let again = tokio::select! {
                 () = next(&mut interrupt) => true,
                 () = next(&mut terminate) => true,
                 () = next(&mut hangup) => false,
             };
-            if again && cancel.is_cancelled() {
+            if again && asked {
                 std::process::exit(130);
             }
+            asked |= again;
             cancel.cancel();
         }
     });

@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 use crossterm::event::Event;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
+use crate::error::Result;
+use crate::threads;
+
 /// How long the keyboard is waited for before it is asked whether anybody still listens.
 const LISTEN: Duration = Duration::from_millis(100);
 /// How long the thread is waited for to lay off: it is inside a read only for bytes that are there.
@@ -110,11 +113,14 @@ pub(super) struct Keyboard {
 
 impl Keyboard {
     /// Starts it.
-    pub(super) fn listen() -> (Self, UnboundedReceiver<Event>) {
+    ///
+    /// # Errors
+    /// When the system gives no thread for it.
+    pub(super) fn listen() -> Result<(Self, UnboundedReceiver<Event>)> {
         let (sender, events) = unbounded_channel();
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
-        std::thread::spawn(move || {
+        threads::start(move || {
             while !stopped.load(Ordering::Relaxed) {
                 EARS.begin();
                 let event = match crossterm::event::poll(LISTEN) {
@@ -132,8 +138,8 @@ impl Keyboard {
                     break;
                 }
             }
-        });
-        (Self { stop }, events)
+        })?;
+        Ok((Self { stop }, events))
     }
 }
 

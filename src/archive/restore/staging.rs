@@ -2,13 +2,13 @@
 //! whole, removed when it fails, and swept by the next start, or the next restore there, when its
 //! process was killed.
 
-use std::ffi::{CStr, CString, OsStr, OsString};
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::beneath::Beneath;
@@ -17,6 +17,7 @@ use crate::abandoned::{self, LOOKED_AT};
 use crate::archive::links::ROOTS;
 use crate::discard::{FOLDER, MOVED, discard};
 use crate::error::{Error, ErrorKind, Result};
+use crate::new_file::rename_new;
 use crate::private::PrivateFolder;
 use crate::scratch::Scratch;
 
@@ -88,16 +89,11 @@ impl Staging {
             return Err(self.replaced());
         }
         let Some(name) = self.destination.file_name() else {
-            return refuse_existing(&self.destination);
+            refuse_existing(&self.destination)?;
+            return Err(failed(Errno::INVAL));
         };
-        let (parent, flags) = (&self.parent, RenameFlags::NOREPLACE);
-        match rustix::fs::renameat_with(parent, &self.name, parent, name, flags) {
+        match rename_new(self.parent.as_fd(), &self.name, name) {
             Ok(()) => {}
-            // File systems without it: look once more, then rename.
-            Err(Errno::INVAL | Errno::NOSYS) => {
-                refuse_existing(&self.destination)?;
-                rustix::fs::renameat(parent, &self.name, parent, name).map_err(failed)?;
-            }
             Err(Errno::EXIST) => {
                 refuse_existing(&self.destination)?;
                 return Err(failed(Errno::EXIST));
@@ -138,26 +134,23 @@ impl Drop for Staging {
     }
 }
 
-/// Removes the directory at `path` that a restore which was killed has left there.
+/// Removes the directory at `path` that a restore which was killed has left there; whether there is
+/// none any more.
 #[cfg(feature = "app")]
-pub(crate) fn sweep_left(path: &Path) {
+pub(crate) fn sweep_left(path: &Path) -> bool {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-        return;
+        return true;
     };
-    let (Ok(parent), Ok(name)) = (
-        rustix::fs::open(parent, flags, Mode::empty()),
-        CString::new(name.as_bytes()),
-    ) else {
-        return;
+    let parent = match rustix::fs::open(parent, flags, Mode::empty()) {
+        Ok(parent) => parent,
+        Err(error) => return error == Errno::NOENT,
     };
-    sweep_one(parent.as_fd(), &name);
-}
-
-fn sweep_one(parent: BorrowedFd<'_>, name: &CStr) {
-    if name.to_bytes().starts_with(PREFIX.as_bytes()) && is_abandoned(parent, name) {
-        let _ = discard(parent, OsStr::from_bytes(name.to_bytes()));
+    if name.as_bytes().starts_with(PREFIX.as_bytes()) {
+        sweep_one(parent.as_fd(), name);
     }
+    let there = rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW);
+    there.is_err_and(|error| error == Errno::NOENT)
 }
 
 /// Removes what restores that were killed left in `parent`.
@@ -166,15 +159,23 @@ fn sweep(parent: BorrowedFd<'_>) {
         return;
     };
     for entry in entries.take(LOOKED_AT).flatten() {
-        sweep_one(parent, entry.file_name());
+        let name = entry.file_name().to_bytes();
+        if name.starts_with(PREFIX.as_bytes()) {
+            sweep_one(parent, OsStr::from_bytes(name));
+        }
     }
 }
 
-/// Whether it is ours, no link, old enough to be locked, not locked, and holds nothing else than a
-/// restore writes, or its removal moves up.
-fn is_abandoned(parent: BorrowedFd<'_>, name: &CStr) -> bool {
-    let folder = rustix::fs::openat(parent, name, FOLDER, Mode::empty()).map(File::from);
-    folder.is_ok_and(|folder| abandoned::is_abandoned(&folder) && holds_only_roots(&folder))
+/// Removes it when it is ours, no link, left behind, and holds nothing else than a restore writes, or
+/// its removal moves up.
+fn sweep_one(parent: BorrowedFd<'_>, name: &OsStr) {
+    let Ok(folder) = rustix::fs::openat(parent, name, FOLDER, Mode::empty()).map(File::from) else {
+        return;
+    };
+    // Locked until it is gone: nobody else removes it meanwhile.
+    if abandoned::is_abandoned(&folder) && holds_only_roots(&folder) {
+        let _ = discard(parent, name);
+    }
 }
 
 fn holds_only_roots(folder: &File) -> bool {
@@ -256,8 +257,8 @@ mod tests {
         let parent = tempfile::tempdir().expect("a folder");
         let path = parent.path().join(".afterrun-restore-x");
         create_dir_all(path.join("native")).expect("made");
-        sweep_left(&path);
-        assert!(path.exists(), "it is young");
+        assert!(!sweep_left(&path), "it is young");
+        assert!(path.exists());
         let then = SystemTime::now() - std::time::Duration::from_secs(120);
         File::open(&path)
             .expect("open")

@@ -1,7 +1,7 @@
 //! Read-only connections that leave no side file behind, and what SQLite's refusals mean.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
@@ -63,11 +63,16 @@ impl SqliteRuns {
 
     /// What state the files are in.
     pub(super) fn look(&self) -> Result<Look> {
-        self.files.look(&self.path).map_err(|error| {
+        self.files.look(&self.real()).map_err(|error| {
             let reason = crate::error::reason(&error);
             self.named(&format!("cannot be read: {reason}"))
                 .source(error)
         })
+    }
+
+    /// The file itself: what SQLite writes beside it stands there, whatever links lead to it.
+    pub(super) fn real(&self) -> PathBuf {
+        std::fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone())
     }
 
     fn is_on_read_only_fs(&self) -> bool {
@@ -77,8 +82,8 @@ impl SqliteRuns {
 
     /// Whether nothing can be written beside the database.
     fn is_read_only(&self) -> bool {
-        let folder = self.path.parent();
-        let folder = folder.filter(|path| !path.as_os_str().is_empty());
+        let real = self.real();
+        let folder = real.parent().filter(|path| !path.as_os_str().is_empty());
         let may = rustix::fs::access(folder.unwrap_or(Path::new(".")), Access::WRITE_OK);
         matches!(may, Err(Errno::ACCESS | Errno::PERM | Errno::ROFS))
     }
@@ -95,7 +100,7 @@ impl SqliteRuns {
     }
 
     fn connect(&self, how: &str) -> Result<Connection> {
-        let absolute = std::path::absolute(&self.path)
+        let absolute = std::path::absolute(self.real())
             .map_err(|error| Error::io("read", &self.path, error))?;
         let mut uri = String::from("file://");
         for byte in absolute.as_os_str().as_bytes() {
