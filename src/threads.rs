@@ -54,6 +54,17 @@ pub(crate) async fn blocking<T: Send + 'static>(
     }
 }
 
+/// Runs `work` beside whatever else is done, and [`rest`] waits for it, too. Where the system gives no
+/// thread, it is left undone.
+#[cfg(feature = "app")]
+pub(crate) fn beside(work: impl FnOnce() + Send + 'static) {
+    let counted = Counted::new();
+    let _ = start(move || {
+        let _counted = counted;
+        work();
+    });
+}
+
 /// Waits until everything that [`blocking`] began has ended, but no longer than `limit`.
 #[cfg(feature = "app")]
 pub(crate) fn rest(limit: Duration) {

@@ -142,7 +142,7 @@ fn as_many_entries_as_there_may_be_and_one_more() {
     let more = |path: &Path| common::tar::write(path, &members(100_000 - 2));
     refused("100,001 entries", more, "exceeds", 150_000_000);
     let links = |path: &Path| {
-        let all = (0..99_000).map(|n| {
+        let all = (0..20_000).map(|n| {
             link(
                 format!("workspace/{n}").as_bytes(),
                 format!("{}", n + 1).as_bytes(),
@@ -150,7 +150,7 @@ fn as_many_entries_as_there_may_be_and_one_more() {
         });
         common::tar::write(path, &all.collect::<Vec<_>>());
     };
-    refused("a chain of 99,000 links", links, "link", 200_000_000);
+    refused("a chain of 20,000 links", links, "link", 200_000_000);
 }
 
 #[test]

@@ -139,6 +139,13 @@ impl Header {
     }
 }
 
+fn too_much() -> Result<()> {
+    fail(
+        ErrorKind::InvalidArchive,
+        "Checkpoint extension metadata exceeds its limit",
+    )
+}
+
 /// `size` rounded up to whole blocks; a record may claim any size.
 pub(crate) fn blocks(size: u64) -> u64 {
     size.div_ceil(BLOCK).saturating_mul(BLOCK)
@@ -149,15 +156,20 @@ pub(crate) fn blocks(size: u64) -> u64 {
 pub(crate) struct Extensions(u64);
 
 impl Extensions {
-    /// Counts one more.
-    pub(crate) fn add(&mut self, size: u64, limits: &CheckpointLimits) -> Result<()> {
+    /// Counts one more, of which Agno bounds each and all together.
+    fn add(&mut self, size: u64, limits: &CheckpointLimits) -> Result<()> {
+        if size > limits.max_manifest_bytes {
+            return too_much();
+        }
+        self.add_to_all(size, limits)
+    }
+
+    /// Counts one more of those that Agno does not look at: only all together are bounded, so that no
+    /// archive of ordinary size is refused here alone.
+    pub(crate) fn add_to_all(&mut self, size: u64, limits: &CheckpointLimits) -> Result<()> {
         self.0 = self.0.saturating_add(size);
-        if size > limits.max_manifest_bytes || self.0 > limits.max_manifest_bytes.saturating_mul(16)
-        {
-            return fail(
-                ErrorKind::InvalidArchive,
-                "Checkpoint extension metadata exceeds its limit",
-            );
+        if self.0 > limits.max_manifest_bytes.saturating_mul(16) {
+            return too_much();
         }
         Ok(())
     }

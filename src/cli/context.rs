@@ -183,8 +183,7 @@ impl Context {
     pub(super) fn sweep(&self) {
         // A folder that is no place for them is refused where one is made.
         if let Ok(scratch) = self.settings.scratch() {
-            self.runtime
-                .spawn_blocking(move || private::sweep(&scratch, Some(archive::sweep_left)));
+            threads::beside(move || private::sweep(&scratch, Some(archive::sweep_left)));
         }
     }
 

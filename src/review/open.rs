@@ -258,7 +258,7 @@ impl Review {
             .hint("--base head, previous or empty"));
         };
         if self.checkout.git.is_none() {
-            return no_checkout();
+            return self.no_checkout();
         }
         match parse_id(pin.commit.as_bytes()) {
             Some(id) => Ok(Resolved::Commit(Base::Pin(pin.commit.to_lowercase()), id)),
@@ -274,7 +274,7 @@ impl Review {
 
     fn head_base(&self) -> Result<Resolved> {
         match self.checkout.git.as_ref().map(|git| &git.head) {
-            None => no_checkout(),
+            None => self.no_checkout(),
             Some(Head::At { id, .. }) => {
                 Ok(Resolved::Commit(Base::Head(super::id::show_id(id)), *id))
             }
@@ -487,12 +487,23 @@ impl Review {
             })?;
         Ok(text)
     }
-}
 
-fn no_checkout<T>() -> Result<T> {
-    Err(Error::new(
-        ErrorKind::Unsupported,
-        "This run left no checkout, only plain files",
-    )
-    .hint("--base previous or empty"))
+    /// Why there is no HEAD and no pin to compare with.
+    fn no_checkout<T>(&self) -> Result<T> {
+        let told = &self.checkout.notices;
+        let message = match told.iter().find(|told| {
+            told.path
+                .as_ref()
+                .is_some_and(|path| path.ends_with(b".git"))
+        }) {
+            Some(told) if told.tag == "gitfile" => {
+                "This run's .git is a file, which leads elsewhere"
+            }
+            Some(told) if told.tag == "git-symlink" => {
+                "This run's .git is a link, which is not followed"
+            }
+            _ => "This run left no checkout, only plain files",
+        };
+        Err(Error::new(ErrorKind::Unsupported, message).hint("--base previous or empty"))
+    }
 }

@@ -281,6 +281,8 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+const OTHERWISE: &str = "with the base empty the files are shown without what they were before, and notices say what was found";
+
 fn refused(why: Failure, message: &str) -> Error {
     let message = crate::text::visible(message);
     let message: String = message.chars().take(300).collect();
@@ -288,12 +290,16 @@ fn refused(why: Failure, message: &str) -> Error {
         Failure::Missing => Error::new(
             ErrorKind::UnsafeContent,
             format!("An object is missing: {message}"),
-        ),
+        )
+        .hint(OTHERWISE),
         Failure::Damaged => Error::new(
             ErrorKind::UnsafeContent,
-            format!("An object is damaged: {message}"),
-        ),
-        Failure::Limit => Error::new(ErrorKind::Limit, format!("Too much to compare: {message}")),
+            format!("An object cannot be used: {message}"),
+        )
+        .hint(OTHERWISE),
+        Failure::Limit => {
+            Error::new(ErrorKind::Limit, format!("Too much to compare: {message}")).hint(OTHERWISE)
+        }
         Failure::Protocol => Error::new(
             ErrorKind::UnsafeContent,
             format!("The review worker refused: {message}"),

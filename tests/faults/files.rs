@@ -246,7 +246,8 @@ impl Command {
 const INTERRUPTED: [&str; 5] = ["read", "pread64", "write", "fsync", "ftruncate"];
 
 /// The calls that removing a folder and what is in it takes.
-const REMOVAL: [&str; 9] = [
+const REMOVAL: [&str; 10] = [
+    "open",
     "openat",
     "getdents64",
     "unlink",

@@ -39,7 +39,12 @@ pub(super) fn compared(state: &mut State, answer: Result<(Box<Compared>, Arc<Fil
         Ok(done) => done,
         Err(failure) => {
             let Some(done) = &opened.comparison.done else {
+                let text = format!("✖ not compared: {}", failure.message);
                 opened.comparison.failure = Some(failure);
+                // On a narrow screen the pane that says it may not be seen.
+                if state.refusal.is_none() {
+                    state.report(Tone::Bad, text);
+                }
                 return;
             };
             // What is shown goes on to be true of the base that is named beside it.
