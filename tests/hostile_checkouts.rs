@@ -163,7 +163,7 @@ fn a_git_folder_elsewhere_is_not_followed() {
         checkout.file(".git", format!("gitdir: {target}\n").as_bytes());
         assert_eq!(
             checkout.refusal(),
-            "This run left no checkout, only plain files"
+            "This run's .git is a file, which leads elsewhere"
         );
         let plain = checkout.ask(&["diff", "--base", "empty", "--json"]).ok();
         let plain = git::Seen { json: plain.json() };

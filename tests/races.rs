@@ -51,14 +51,15 @@ struct Canary(PathBuf);
 impl Canary {
     fn new(place: &Place) -> Self {
         let folder = place.path("outside");
-        create_dir_all(folder.join("e")).expect("made");
+        // No name of what is restored: the attackers themselves walk through their links.
+        create_dir_all(folder.join("inner")).expect("made");
         write(folder.join("file"), "not yours\n").expect("written");
         Self(folder)
     }
 
     fn state(&self) -> Vec<String> {
         let mut state = common::tree(&self.0);
-        for path in [self.0.clone(), self.0.join("e"), self.0.join("file")] {
+        for path in [self.0.clone(), self.0.join("inner"), self.0.join("file")] {
             let entry = symlink_metadata(&path).expect("there");
             let times = (
                 entry.mtime(),
