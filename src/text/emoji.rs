@@ -74,3 +74,33 @@ pub(super) fn is_mere_look(before: char, next: char) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use unicode_width::UnicodeWidthStr as _;
+
+    use super::*;
+    use crate::text::{columns, visible_text};
+
+    #[test]
+    fn what_is_left_has_the_columns_that_every_terminal_counts() {
+        let mut left = (0, 0);
+        for base in (0x80..0x2_0000).filter_map(char::from_u32) {
+            for (takes, look) in [
+                (has_two_styles(base), '\u{fe0f}'),
+                (has_skin(base), '\u{1f3fd}'),
+            ] {
+                if takes {
+                    let alone = base.to_string();
+                    let shown = visible_text(&format!("{base}{look}x")).into_owned();
+                    assert_eq!(shown, format!("{base}x"));
+                    assert_eq!(columns(&alone), alone.width(), "{base}");
+                }
+            }
+            left.0 += usize::from(has_two_styles(base));
+            left.1 += usize::from(has_skin(base));
+        }
+        // Of 354 bases 12 are ASCII.
+        assert_eq!(left, (342, 134));
+    }
+}
