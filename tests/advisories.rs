@@ -144,7 +144,19 @@ fn sizes_that_disagree_are_told() {
             .run(&["verify", "--archive", "archive", "--json"]);
         let told = &verified.json()["results"][0]["ambiguous"];
         match scene.restore() {
-            Ok(tree) => assert!(told[0]["why"].is_string(), "{what} says nothing: {tree:?}"),
+            Ok(tree) => {
+                assert!(told[0]["why"].is_string(), "{what} says nothing: {tree:?}");
+                let words = [
+                    "restore",
+                    "--archive",
+                    "archive",
+                    "plan",
+                    "--dry-run",
+                    "--json",
+                ];
+                let planned = scene.place.run(&words).ok().json();
+                assert_eq!(&planned["ambiguous"], told, "{what}");
+            }
             Err(said) => assert!(
                 said.contains("nvalid")
                     || said.contains("framing")
