@@ -284,7 +284,7 @@ fn links_lead_nowhere_at_any_length_or_depth() {
     refused(
         &[
             deep.clone(),
-            deeper.clone(),
+            deeper,
             hop("workspace/a/b/up", ".."),
             hop("workspace/out", "a/b/up/../../x"),
         ],
@@ -292,7 +292,7 @@ fn links_lead_nowhere_at_any_length_or_depth() {
     );
     refused(
         &[
-            deep.clone(),
+            deep,
             hop("workspace/here", "."),
             hop("workspace/a/out", "../here/../.."),
         ],
