@@ -1,6 +1,7 @@
 //! Text from outside, made safe to show: nothing from a row, an archive, a repository or a
 //! transcript reaches a terminal as it came.
 
+mod emoji;
 mod hidden;
 mod wary;
 
@@ -66,7 +67,18 @@ pub fn visible_bytes(bytes: &[u8]) -> String {
     Shown::default().with(bytes)
 }
 
-/// One line of a file: as [`visible_bytes`], but a tab goes to the next stop of 4 columns.
+/// Text that is read and names nothing, such as a title or a message: as [`visible`], but how an emoji looks
+/// is left out: one variation selector or skin tone right behind a character that takes it (`⚠\u{fe0f}` is
+/// `⚠`). Names are for [`visible`], which tells two of them apart.
+#[must_use]
+pub fn visible_text(text: &str) -> Cow<'_, str> {
+    if is_plain(text.as_bytes()) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(Shown::text().with(text.as_bytes()))
+}
+
+/// One line of a file: as [`visible_text`] for bytes, but a tab goes to the next stop of 4 columns.
 #[must_use]
 pub fn visible_line(bytes: &[u8]) -> String {
     Shown::line().with(bytes)
@@ -77,6 +89,10 @@ pub fn visible_line(bytes: &[u8]) -> String {
 pub(crate) struct Shown {
     text: String,
     wary: Wary,
+    /// Whether how an emoji looks is left out, and the last character when it is shown and nothing of its
+    /// looks was left out yet.
+    plain_emoji: bool,
+    before: Option<char>,
     /// Whether tabs go to the next stop, and how much of the text is counted in columns.
     tabs: bool,
     counted: usize,
@@ -84,16 +100,28 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// Of one line, in which tabs go to their stops.
+    /// Of text that is read and names nothing.
+    fn text() -> Self {
+        Self {
+            plain_emoji: true,
+            ..Self::default()
+        }
+    }
+
+    /// Of one line of such text, in which tabs go to their stops.
     pub(crate) fn line() -> Self {
         Self {
             tabs: true,
-            ..Self::default()
+            ..Self::text()
         }
     }
 
     /// Adds a character, written out where it has to be.
     pub(crate) fn push(&mut self, c: char) {
+        let before = self.before.take().filter(|_| self.plain_emoji);
+        if before.is_some_and(|before| emoji::is_mere_look(before, c)) {
+            return;
+        }
         if c == '\t' && self.tabs {
             // Each part of the text is counted once, however many tabs there are.
             self.columns += columns(&self.text[self.counted..]);
@@ -106,12 +134,14 @@ impl Shown {
             escape(c, &mut self.text);
         } else {
             self.text.push(c);
+            self.before = Some(c);
         }
     }
 
     /// Adds a byte that is no UTF-8.
     pub(crate) fn push_invalid(&mut self, byte: u8) {
         let _ = write!(self.text, "\\x{byte:02x}");
+        self.before = None;
         self.wary = Wary::default();
         self.wary.writes_out('}');
     }
@@ -309,6 +339,53 @@ mod tests {
             assert_eq!(visible(text), shown);
         }
         assert_eq!(columns("日本 لا"), 7);
+    }
+
+    #[test]
+    fn how_an_emoji_looks_is_left_out_of_text_but_not_of_names() {
+        for (text, shown) in [
+            ("⚠\u{fe0f} ✔\u{fe0e} ❤\u{fe0f} ©\u{fe0f}x", "⚠ ✔ ❤ ©x"),
+            ("👍🏽 ✌🏿 👍", "👍 ✌ 👍"),
+            (
+                "👨🏽\u{200d}💻 🏳\u{fe0f}\u{200d}🌈",
+                "👨\\u{200d}💻 🏳\\u{200d}🌈",
+            ),
+            // A second one, one that stands on nothing that takes it, and other selectors.
+            ("⚠\u{fe0f}\u{fe0f}", "⚠\\u{fe0f}"),
+            ("⚠\u{fe0f}\u{fe0e}\u{fe0f}", "⚠\\u{fe0e}\\u{fe0f}"),
+            ("👍🏽🏽", "👍\\u{1f3fd}"),
+            ("☝🏽\u{fe0f}", "☝\\u{fe0f}"),
+            (
+                "\u{fe0f}⚠ a\u{fe0f} 日\u{fe0f} 🏽",
+                "\\u{fe0f}⚠ a\\u{fe0f} 日\\u{fe0f} \\u{1f3fd}",
+            ),
+            (
+                "1\u{fe0f}\u{20e3} #\u{fe0f}",
+                "1\\u{fe0f}\u{20e3} #\\u{fe0f}",
+            ),
+            (
+                "⚠\u{301}\u{fe0f} ⚠🏽 😀🏽 🚀\u{fe0f}",
+                "⚠\u{301}\\u{fe0f} ⚠\\u{1f3fd} 😀\\u{1f3fd} 🚀\\u{fe0f}",
+            ),
+            (
+                "⚠\u{fe00} ⚠\u{e0100} ⚠\u{200b}",
+                "⚠\\u{fe00} ⚠\\u{e0100} ⚠\\u{200b}",
+            ),
+        ] {
+            assert_eq!(visible_text(text), shown);
+            assert_eq!(visible_line(text.as_bytes()), shown);
+        }
+        assert_eq!(
+            visible_line("⚠\u{fe0f}\t\u{fe0f}".as_bytes()),
+            "⚠   \\u{fe0f}"
+        );
+        assert_eq!(
+            visible_line(b"\xe2\x9a\xa0\xff\xef\xb8\x8f"),
+            "⚠\\xff\\u{fe0f}"
+        );
+        let name = "⚠\u{fe0f} 👍🏽";
+        assert_eq!(visible_bytes(name.as_bytes()), "⚠\\u{fe0f} 👍\\u{1f3fd}");
+        assert_eq!(visible_path(Path::new(name)), visible(name));
     }
 
     #[test]

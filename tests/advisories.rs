@@ -144,7 +144,19 @@ fn sizes_that_disagree_are_told() {
             .run(&["verify", "--archive", "archive", "--json"]);
         let told = &verified.json()["results"][0]["ambiguous"];
         match scene.restore() {
-            Ok(tree) => assert!(told[0]["why"].is_string(), "{what} says nothing: {tree:?}"),
+            Ok(tree) => {
+                assert!(told[0]["why"].is_string(), "{what} says nothing: {tree:?}");
+                let words = [
+                    "restore",
+                    "--archive",
+                    "archive",
+                    "plan",
+                    "--dry-run",
+                    "--json",
+                ];
+                let planned = scene.place.run(&words).ok().json();
+                assert_eq!(&planned["ambiguous"], told, "{what}");
+            }
             Err(said) => assert!(
                 said.contains("nvalid")
                     || said.contains("framing")
@@ -272,7 +284,7 @@ fn links_lead_nowhere_at_any_length_or_depth() {
     refused(
         &[
             deep.clone(),
-            deeper.clone(),
+            deeper,
             hop("workspace/a/b/up", ".."),
             hop("workspace/out", "a/b/up/../../x"),
         ],
@@ -280,7 +292,7 @@ fn links_lead_nowhere_at_any_length_or_depth() {
     );
     refused(
         &[
-            deep.clone(),
+            deep,
             hop("workspace/here", "."),
             hop("workspace/a/out", "../here/../.."),
         ],

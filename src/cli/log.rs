@@ -41,6 +41,15 @@ fn written_out(event: &[u8]) -> String {
     line
 }
 
+/// Lets the oldest lines go until no more than `most` bytes are held; a line is held whole or not at all.
+fn forget(waiting: &mut Vec<u8>, most: usize) {
+    let over = waiting.len().saturating_sub(most);
+    if over > 0 {
+        let end = waiting[over - 1..].iter().position(|byte| *byte == b'\n');
+        waiting.drain(..end.map_or(waiting.len(), |end| over + end));
+    }
+}
+
 struct Log;
 
 impl Write for Log {
@@ -54,8 +63,7 @@ impl Write for Log {
         }
         let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.extend_from_slice(line.as_bytes());
-        let over = waiting.len().saturating_sub(HELD);
-        waiting.drain(..over);
+        forget(&mut waiting, HELD);
         Ok(bytes.len())
     }
 
@@ -67,6 +75,20 @@ impl Write for Log {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_lines_are_forgotten() {
+        let held = |most| {
+            let mut waiting = Vec::from("żó\nłw\nx\n");
+            forget(&mut waiting, most);
+            String::from_utf8(waiting).expect("whole characters")
+        };
+        assert_eq!(held(11), "żó\nłw\nx\n");
+        assert_eq!(held(10), "łw\nx\n");
+        assert_eq!(held(6), "łw\nx\n");
+        assert_eq!(held(5), "x\n");
+        assert_eq!(held(1), "");
+    }
 
     #[test]
     fn an_event_is_one_line_that_no_terminal_obeys() {

@@ -234,6 +234,23 @@ pub(super) fn put_bytes(object: &mut serde_json::Map<String, Value>, key: &str, 
     }
 }
 
+/// Sets `ambiguous` when another program may see other files in an archive.
+pub(super) fn put_ambiguities(
+    object: &mut serde_json::Map<String, Value>,
+    ambiguities: &[Ambiguity],
+) {
+    let told = ambiguities.iter().map(|ambiguity| {
+        let mut told = serde_json::Map::new();
+        put_bytes(&mut told, "path", &ambiguity.path);
+        told.insert("why".into(), ambiguity.why.into());
+        Value::Object(told)
+    });
+    let told: Vec<Value> = told.collect();
+    if !told.is_empty() {
+        object.insert("ambiguous".into(), Value::Array(told));
+    }
+}
+
 /// Bytes in base64.
 pub(super) fn base64(bytes: &[u8]) -> String {
     use base64::Engine as _;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::args::{FetchArgs, RestoreArgs};
 use super::context::Context;
-use super::output::{base64, put_bytes};
+use super::output::{base64, put_ambiguities, put_bytes};
 use super::target::{self, Target};
 use crate::archive::{RestoreOptions, RestoreReport};
 use crate::error::{Error, ErrorKind, Result, fail};
@@ -116,6 +116,7 @@ fn report_json(target: &Target, report: &RestoreReport, dry_run: bool) -> Value 
         object.insert("skipped_links_b64".into(), json!(whole));
     }
     object.insert("state".into(), report.state.to_serde());
+    put_ambiguities(&mut object, target.archive.ambiguities());
     if dry_run {
         object.insert("dry_run".into(), true.into());
     }

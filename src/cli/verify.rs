@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::args::VerifyArgs;
 use super::context::Context;
-use super::output::{Output, Style, error_json, put_bytes};
+use super::output::{Output, Style, error_json, put_ambiguities};
 use super::{exit, target};
 use crate::archive::{Ambiguity, Archive, CheckpointArchive};
 use crate::checkpoint::{CheckpointRef, SharedStore};
@@ -177,10 +177,7 @@ impl Answer {
                     object.insert("restorable".into(), false.into());
                     object.insert("obstacle".into(), error_json(obstacle));
                 }
-                if !archive.ambiguities.is_empty() {
-                    let told = archive.ambiguities.iter().map(ambiguity_json).collect();
-                    object.insert("ambiguous".into(), Value::Array(told));
-                }
+                put_ambiguities(object, &archive.ambiguities);
             }
             Err(error) => {
                 object.insert("error".into(), error_json(error));
@@ -262,11 +259,4 @@ impl Verified {
             ambiguities: archive.ambiguities().to_vec(),
         }
     }
-}
-
-fn ambiguity_json(ambiguity: &Ambiguity) -> Value {
-    let mut object = serde_json::Map::new();
-    put_bytes(&mut object, "path", &ambiguity.path);
-    object.insert("why".into(), ambiguity.why.into());
-    Value::Object(object)
 }

@@ -54,8 +54,18 @@ fn entries(worker: &mut Worker) -> Result<BaseTree> {
 /// Commits reachable from `from` and not from `hide`, newest first.
 pub(crate) fn log(worker: &mut Worker, from: Id, hide: Id, limit: u32) -> Result<Vec<Commit>> {
     worker.send(&Request::Log { from, hide, limit })?;
-    match worker.receive()? {
-        Response::Commits(commits) => Ok(commits),
-        other => Err(unexpected(&other)),
+    let mut all = Vec::new();
+    loop {
+        match worker.receive()? {
+            Response::Commits(commits) => all.extend(commits),
+            Response::Done => return Ok(all),
+            other => return Err(unexpected(&other)),
+        }
+        if all.len() > limit as usize {
+            return Err(Error::new(
+                ErrorKind::UnsafeContent,
+                "The review worker listed more commits than it was asked for",
+            ));
+        }
     }
 }

@@ -83,24 +83,25 @@ fn ask(worker: &mut Worker, commit: Id) -> Result<CommitDiff> {
             other => Err(unexpected(&other)),
         };
     }
-    let paths = match worker.receive()? {
-        Response::Differing { paths, more } => {
-            made.more = more;
-            paths
+    let mut paths = Vec::new();
+    made.more = loop {
+        match worker.receive()? {
+            Response::Differing(more) => paths.extend(more),
+            Response::More(more) => break more,
+            other => return Err(unexpected(&other)),
         }
-        other => return Err(unexpected(&other)),
+        if paths.len() > MAX_COMMIT_PATHS {
+            return Err(lied());
+        }
     };
     let honest = |(path, old, new): &(Vec<u8>, u32, u32)| {
         let canonical = |mode: u32| matches!(mode, 0 | 0o100_644 | 0o100_755 | 0o120_000 | GITLINK);
         is_path(path) && canonical(*old) && canonical(*new)
     };
-    if paths.len() > MAX_COMMIT_PATHS || !paths.iter().all(honest) {
+    if !paths.iter().all(honest) {
         return Err(lied());
     }
-    let opaque = match worker.receive()? {
-        Response::Opaque(opaque) => opaque,
-        other => return Err(unexpected(&other)),
-    };
+    let opaque = diff::receive_opaque(worker, paths.len())?;
     let known: HashSet<&[u8]> = paths.iter().map(|(path, ..)| &path[..]).collect();
     let deltas = diff::receive_deltas(worker, &known)?;
     let mut counted = diff::Counted::default();
@@ -117,10 +118,8 @@ fn ask(worker: &mut Worker, commit: Id) -> Result<CommitDiff> {
         }
     }
     for (number, _, why) in opaque {
-        let Some((path, old, new)) = paths.get(number as usize) else {
-            return Err(lied());
-        };
-        files.push(unread(path, *old, *new, &why));
+        let (path, old, new) = &paths[number];
+        files.push(unread(path, *old, *new, why));
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     let mut patches = match hunks(worker, deltas.len()) {
@@ -185,7 +184,7 @@ fn hunks(worker: &mut Worker, deltas: usize) -> Result<HashMap<u32, FilePatch>> 
 }
 
 /// A change whose content cannot be read.
-fn unread(path: &[u8], old_mode: u32, new_mode: u32, why: &str) -> FileChange {
+fn unread(path: &[u8], old_mode: u32, new_mode: u32, why: String) -> FileChange {
     let status = match (old_mode, new_mode) {
         (0, _) => Status::Added,
         (_, 0) => Status::Deleted,
@@ -200,7 +199,7 @@ fn unread(path: &[u8], old_mode: u32, new_mode: u32, why: &str) -> FileChange {
         additions: None,
         deletions: None,
         binary: false,
-        opaque: Some(crate::text::visible(why).chars().take(300).collect()),
+        opaque: Some(why),
         deltas: Vec::new(),
     }
 }

@@ -21,6 +21,9 @@ const COMPARE_TIME: Duration = Duration::from_secs(10);
 /// Line counts get this long; then the list stands without the rest of them.
 const COUNT_TIME: Duration = Duration::from_secs(8);
 
+/// Characters of a reason that are kept.
+const MAX_REASON: usize = 300;
+
 /// What the worker made of a comparison.
 pub(crate) struct Compared {
     pub files: Vec<FileChange>,
@@ -54,21 +57,11 @@ pub(crate) fn compare(
     let mut notices = Vec::new();
     let mut counted = Counted::default();
     worker.allow(COUNT_TIME, watch);
-    let alive = match receive_counts(worker, deltas.len(), &mut counted) {
-        Ok(()) => true,
-        Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
-        Err(error) => {
-            notices.push(Notice::new(
-                "worker-stopped",
-                format!("some line counts are missing: {error}"),
-            ));
-            false
-        }
-    };
+    let told = receive_counts(worker, deltas.len(), &mut counted);
+    let alive = heard(told, &counted.hidden, &deltas, &mut notices)?;
     if alive {
         worker.rest();
     }
-    notices.extend(remarks::of_hidden(&counted.hidden, &deltas)?);
     let mut files = list(&deltas, &counted.counts, known);
     for (index, tag, why) in sent.opaque {
         let change = &comparison.changes[index];
@@ -102,6 +95,33 @@ pub(crate) fn compare(
     })
 }
 
+/// Says what lines hide, and of a worker that stopped or lied before all was told; whether it did neither.
+fn heard(
+    told: Result<()>,
+    hidden: &[WireHidden],
+    deltas: &[WireDelta],
+    notices: &mut Vec<Notice>,
+) -> Result<bool> {
+    let told = match remarks::of_hidden(hidden, deltas) {
+        Ok(hidden) => {
+            notices.extend(hidden);
+            told
+        }
+        Err(lie) => told.and(Err(lie)),
+    };
+    match told {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
+        Err(error) => {
+            notices.push(Notice::new(
+                "worker-stopped",
+                format!("some line counts are missing: {error}"),
+            ));
+            Ok(false)
+        }
+    }
+}
+
 /// Sends the comparison; answers deltas, and what could not be compared.
 fn ask(
     worker: &mut Worker,
@@ -109,17 +129,9 @@ fn ask(
     watch: &Watch,
 ) -> Result<(Vec<WireDelta>, Sent)> {
     let mut sent = send_changes(worker, comparison, watch)?;
-    match worker.receive()? {
-        Response::Opaque(found) => {
-            for (number, failure, why) in found {
-                let Some(index) = sent.changes.get(number as usize) else {
-                    return Err(lied());
-                };
-                let why = crate::text::visible(&why).into_owned();
-                sent.opaque.push((*index, opaque_tag(failure), why));
-            }
-        }
-        other => return Err(unexpected(&other)),
+    for (number, failure, why) in receive_opaque(worker, sent.changes.len())? {
+        let index = sent.changes[number];
+        sent.opaque.push((index, opaque_tag(failure), why));
     }
     Ok((receive_deltas(worker, &comparison.paths())?, sent))
 }
@@ -164,6 +176,30 @@ fn opaque_tag(failure: Failure) -> &'static str {
         Failure::Limit => "too-large",
         Failure::Missing => "missing-object",
         Failure::Damaged | Failure::Protocol => "bad-object",
+    }
+}
+
+/// Which of so many changes have contents that cannot be read, and why; one that has two of them is
+/// told twice.
+pub(crate) fn receive_opaque(
+    worker: &mut Worker,
+    changes: usize,
+) -> Result<Vec<(usize, Failure, String)>> {
+    let mut opaque = Vec::new();
+    loop {
+        let batch = match worker.receive()? {
+            Response::Opaque(batch) => batch,
+            Response::Done => return Ok(opaque),
+            other => return Err(unexpected(&other)),
+        };
+        for (number, failure, why) in batch {
+            let number = number as usize;
+            if number >= changes || opaque.len() >= 2 * changes {
+                return Err(lied());
+            }
+            let why = crate::text::visible(&why);
+            opaque.push((number, failure, why.chars().take(MAX_REASON).collect()));
+        }
     }
 }
 
@@ -421,5 +457,48 @@ pub(crate) fn submodule_change(
         binary: false,
         opaque: Some(why.to_owned()),
         deltas: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lie_about_lines_costs_no_more_than_one_about_counts() {
+        let delta = |path: &str| WireDelta {
+            old_path: None,
+            new_path: Some(path.into()),
+            old_mode: 0,
+            new_mode: 0o100_644,
+            same_content: false,
+        };
+        let hidden = |delta, letter| WireHidden {
+            delta,
+            line: 3,
+            letter,
+            lines: 1,
+            whole: false,
+        };
+        let tags = |told, hidden: &[WireHidden]| {
+            let mut notices = Vec::new();
+            let alive = heard(told, hidden, &[delta("a")], &mut notices).expect("no failure");
+            let tags: Vec<_> = notices.iter().map(|notice| notice.tag).collect();
+            (alive, tags)
+        };
+        let honest = [hidden(0, '\u{202e}')];
+        assert_eq!(tags(Ok(()), &honest), (true, vec!["hidden-text"]));
+        let stopped = (false, vec!["hidden-text", "worker-stopped"]);
+        assert_eq!(tags(Err(lied()), &honest), stopped);
+        for lie in [
+            &[hidden(1, '\u{202e}')][..],
+            &[hidden(0, 'a')],
+            &[hidden(0, '\u{202e}'), hidden(0, '\u{202e}')],
+        ] {
+            let lied_about = (false, vec!["worker-stopped"]);
+            assert_eq!(tags(Ok(()), lie), lied_about, "{lie:?}");
+        }
+        let cancelled = heard(Err(Error::cancelled()), &[], &[], &mut Vec::new());
+        assert!(cancelled.is_err_and(|error| error.kind() == ErrorKind::Cancelled));
     }
 }

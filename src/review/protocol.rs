@@ -23,7 +23,8 @@ impl Message for Request {
 }
 
 impl Message for Response {
-    /// 4,096 of the longest paths.
+    /// Lists come in pieces of about a megabyte; the largest answers are one file's hunks, 4 MiB of text
+    /// in at most 20,000 lines.
     const MAX_FRAME: usize = 17 << 20;
 }
 
@@ -37,6 +38,8 @@ pub(crate) const MAX_COMMIT_PATHS: usize = 2_000;
 pub(crate) const MAX_COMMIT_HUNKS: usize = 1 << 20;
 /// Base trees hold no more entries.
 pub(crate) const MAX_TREE_ENTRIES: usize = 300_000;
+/// Bytes of a path in a commit's tree.
+pub(crate) const MAX_PATH: usize = 64 << 10;
 
 /// What the parent asks.
 #[derive(Debug, Serialize, Deserialize)]
@@ -83,7 +86,7 @@ pub(crate) enum ObjectKind {
     Tag,
 }
 
-/// What the worker answers; lists end with [`Response::Done`].
+/// What the worker answers; lists come in any number of pieces and end with [`Response::Done`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Response {
     /// Done, or the end of a list.
@@ -96,15 +99,14 @@ pub(crate) enum Response {
     Failed { why: Failure, message: String },
     /// Entries of a tree: path, canonical mode, id.
     TreeEntries(Vec<(Vec<u8>, u32, Id)>),
-    /// Commits.
+    /// Commits, newest first.
     Commits(Vec<Commit>),
     /// A commit's first parent.
     Parent(WireParent),
-    /// Paths that a commit changed, with the modes before and after, and how many more there are.
-    Differing {
-        paths: Vec<(Vec<u8>, u32, u32)>,
-        more: u64,
-    },
+    /// Paths that a commit changed, with the modes before and after.
+    Differing(Vec<(Vec<u8>, u32, u32)>),
+    /// How many more there are, at the end of that list.
+    More(u64),
     /// A yes or no.
     Truth(bool),
     /// Changes whose old content cannot be read: index, of what kind the reason is, and the reason.
@@ -191,13 +193,17 @@ pub(crate) struct WireHidden {
     pub whole: bool,
 }
 
-/// Writes one frame.
+/// Writes one frame; one that is over its limit is [`std::io::ErrorKind::InvalidInput`], and nothing of it
+/// is written.
 pub(crate) fn send<T: Message>(out: &mut impl Write, message: &T) -> std::io::Result<()> {
     let bytes = postcard::to_stdvec(message).map_err(std::io::Error::other)?;
     let length = u32::try_from(bytes.len())
         .ok()
         .filter(|length| *length as usize <= T::MAX_FRAME)
-        .ok_or_else(|| std::io::Error::other("a frame is over its limit"))?;
+        .ok_or_else(|| {
+            let kind = std::io::ErrorKind::InvalidInput;
+            std::io::Error::new(kind, "a frame is over its limit")
+        })?;
     out.write_all(&length.to_le_bytes())?;
     out.write_all(&bytes)?;
     out.flush()

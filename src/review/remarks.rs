@@ -17,6 +17,10 @@ const MAX_FOLDERS: usize = 90;
 pub(crate) const TOO_DEEP: &str = "too-deep";
 /// Notices of one kind that are kept; a flood of them says no more.
 const MAX_ALIKE: usize = 20;
+/// The tag of lines that hide something.
+const HIDDEN: &str = "hidden-text";
+/// Files with such lines that are told: in a few decoys the one that matters would not show.
+const MAX_HIDDEN: usize = 1000;
 /// A line this long hides where in it a change is.
 const LONG_LINE: usize = 10_000;
 
@@ -182,7 +186,7 @@ pub(crate) fn of_hidden(hidden: &[WireHidden], deltas: &[WireDelta]) -> Result<V
         let message = format!(
             "{lines} characters that do not show or that reorder text: {first}, {name} (U+{code:04X})"
         );
-        notices.push(Notice::at("hidden-text", path, message));
+        notices.push(Notice::at(HIDDEN, path, message));
     }
     Ok(notices)
 }
@@ -193,8 +197,13 @@ pub(crate) fn condense(notices: &mut Vec<Notice>) {
     notices.dedup();
     let mut kept: Vec<Notice> = Vec::with_capacity(notices.len().min(100));
     for alike in notices.chunk_by(|a, b| a.tag == b.tag) {
-        kept.extend(alike.iter().take(MAX_ALIKE).cloned());
-        if let (Some(first), more @ 1..) = (alike.first(), alike.len().saturating_sub(MAX_ALIKE)) {
+        let Some(first) = alike.first() else { continue };
+        let most = match first.tag {
+            HIDDEN => MAX_HIDDEN,
+            _ => MAX_ALIKE,
+        };
+        kept.extend(alike.iter().take(most).cloned());
+        if let more @ 1.. = alike.len().saturating_sub(most) {
             let message = format!("{more} more of this kind are not listed");
             kept.push(Notice::new(first.tag, message));
         }
@@ -212,4 +221,24 @@ pub(crate) fn has_long_line(bytes: &[u8]) -> bool {
         && bytes
             .split(|byte| *byte == b'\n')
             .any(|line| line.len() > LONG_LINE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decoys_hide_no_file_with_hidden_lines() {
+        let many = |tag, count| {
+            let paths = (0..count).map(|number| format!("{number:05}"));
+            let notices = paths.map(|path| Notice::at(tag, path.as_bytes(), "it is odd"));
+            let mut notices: Vec<Notice> = notices.collect();
+            condense(&mut notices);
+            let told = notices.iter().filter(|notice| notice.path.is_some());
+            (told.count(), notices.len())
+        };
+        assert_eq!(many("hook", 21), (20, 21));
+        assert_eq!(many(HIDDEN, 21), (21, 21));
+        assert_eq!(many(HIDDEN, 1002), (1000, 1001));
+    }
 }

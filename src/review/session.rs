@@ -9,8 +9,7 @@ use super::diff;
 use super::id::{parse_id, show_id};
 use super::model::{Diff, Notice};
 use super::objects::{PrivateObjects, Rejected};
-use super::process::{Worker, unexpected};
-use super::protocol::Response;
+use super::process::Worker;
 use super::sent;
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::progress::Watch;
@@ -167,10 +166,7 @@ impl Session {
             let worker = self.worker(checkout, &mut Vec::new(), watch)?;
             worker.allow(PATCH_TIME * 2, watch);
             sent::send_changes(worker, comparison, watch)?;
-            match worker.receive()? {
-                Response::Opaque(_) => {}
-                other => return Err(unexpected(&other)),
-            }
+            diff::receive_opaque(worker, comparison.changes.len())?;
             let deltas = diff::receive_deltas(worker, &comparison.paths())?;
             diff::receive_counts(worker, deltas.len(), &mut Default::default())?;
             self.hold(comparison);

@@ -1,6 +1,7 @@
 //! The review worker: libgit2 over an agent's objects, in a process that has nothing else and may
 //! be killed at any time. It reads requests from its input and answers on its output.
 
+mod batch;
 mod commit;
 mod compared;
 mod folder;
@@ -27,6 +28,8 @@ use walk::{below, has_crlf, log, tree};
 /// Address space: packs are mapped in windows, contents are kept in memory.
 const MAX_MEMORY: u64 = 2 << 30;
 const MAX_CPU_SECONDS: u64 = 120;
+/// Characters of a reason that are sent.
+const MAX_REASON: usize = 1000;
 
 type Answer<T = ()> = Result<T, Stop>;
 
@@ -48,8 +51,12 @@ impl From<git2::Error> for Stop {
 }
 
 impl From<std::io::Error> for Stop {
-    fn from(_: std::io::Error) -> Self {
-        Self::Gone
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            // Nothing of it was sent, so that the reason can be.
+            std::io::ErrorKind::InvalidInput => Self::Failed(Failure::Limit, error.to_string()),
+            _ => Self::Gone,
+        }
     }
 }
 
@@ -180,8 +187,7 @@ fn object_type(kind: ObjectKind) -> ObjectType {
 }
 
 fn refusal(why: Failure, message: &str) -> Response {
-    Response::Failed {
-        why,
-        message: message.to_owned(),
-    }
+    // It may quote a name of any length.
+    let message = message.chars().take(MAX_REASON).collect();
+    Response::Failed { why, message }
 }

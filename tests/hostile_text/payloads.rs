@@ -70,6 +70,16 @@ pub fn seen(number: usize, word: &str) -> String {
     format!("{word}{}PWN{number:02}", PAYLOADS[number].1)
 }
 
+/// What is to be read of it in a file's text, where nobody needs to know how an emoji looks.
+pub fn read(number: usize, word: &str) -> String {
+    let shown = match PAYLOADS[number].0 {
+        "👍🏽" => "👍",
+        "✈\u{fe0f}" => "✈",
+        _ => PAYLOADS[number].1,
+    };
+    format!("{word}{shown}PWN{number:02}")
+}
+
 /// Whether it can stand in a name: one with a backslash is in no checkpoint.
 pub fn is_name(number: usize) -> bool {
     !PAYLOADS[number].0.contains(['/', '\\'])

@@ -6,9 +6,10 @@ use std::io::Write;
 
 use git2::{ObjectType, Repository};
 
+use super::batch::Batch;
 use super::compared::compare;
 use super::objects::{Objects, oid};
-use super::walk::{MAX_COMMIT, MAX_DEPTH, TREE, read_tree};
+use super::walk::{MAX_COMMIT, MAX_DEPTH, TREE, join, read_tree};
 use super::{Answer, failed};
 use crate::review::id::{Id, parse_id};
 use crate::review::model::{FilePatch, PatchOptions};
@@ -16,7 +17,6 @@ use crate::review::protocol::{
     Failure, MAX_COMMIT_HUNKS, MAX_COMMIT_PATHS, MAX_TREE_ENTRIES, Response, WireBlob, WireChange,
     WireParent, WireSide, send,
 };
-use crate::review::tree::join;
 
 /// Answers the parent, the paths that differ, their deltas and counts, then hunks as far as they go.
 pub(super) fn commit(
@@ -47,15 +47,14 @@ pub(super) fn commit(
     let parent = parent.map_or(WireParent::Root, WireParent::Commit);
     send(output, &Response::Parent(parent))?;
     let mode = |side: &Option<WireSide>| side.as_ref().map_or(0, |side| side.mode);
-    let paths = changes.iter();
-    let paths = paths.map(|change| (change.path.clone(), mode(&change.old), mode(&change.new)));
-    send(
-        output,
-        &Response::Differing {
-            paths: paths.collect(),
-            more,
-        },
-    )?;
+    let mut batch = Batch::new(Response::Differing);
+    for change in &changes {
+        let path = change.path.clone();
+        let item = (path, mode(&change.old), mode(&change.new));
+        batch.push(item, change.path.len(), output)?;
+    }
+    batch.send(output)?;
+    send(output, &Response::More(more))?;
     let mut made = compare(repository, objects, &changes, &[], output)?;
     let mut left = MAX_COMMIT_HUNKS;
     for delta in 0..made.deltas() {
@@ -119,7 +118,7 @@ fn differing(objects: &Objects<'_>, old: Option<Id>, new: Id) -> Answer<(Vec<Wir
             if before == after {
                 continue;
             }
-            let path = join(&folder, name);
+            let path = join(&folder, name)?;
             let file = |entry: Option<&(u32, Id)>| {
                 let (mode, id) = entry.filter(|(mode, _)| *mode != TREE)?;
                 Some(WireSide {
@@ -314,6 +313,11 @@ mod tests {
             .ask(objects.commit(outside, None))
             .expect_err("refused");
         assert!(why.contains("illegal name"), "{why}");
+        let long = "x".repeat(1 << 20);
+        let long = objects.tree(&[("100644", &long, blob)]);
+        let why = objects.ask(objects.commit(long, None));
+        let why = why.expect_err("refused");
+        assert!(why.contains("longer than"), "{why}");
         let gone = objects.tree(&[("100644", "a", [5; 20]), ("100644", "b", blob)]);
         let answers = objects.ask(objects.commit(gone, None)).expect("an answer");
         let opaque = answers.iter().find_map(|answer| match answer {
@@ -340,11 +344,13 @@ mod tests {
             .collect();
         let answers = objects.ask(objects.commit(objects.tree(&entries), None));
         let answers = answers.expect("an answer");
-        let more = answers.iter().find_map(|answer| match answer {
-            Response::Differing { paths, more } => Some((paths.len(), *more)),
-            _ => None,
+        let paths = answers.iter().map(|answer| match answer {
+            Response::Differing(paths) => paths.len(),
+            _ => 0,
         });
-        assert_eq!(more, Some((MAX_COMMIT_PATHS, 10)));
+        assert_eq!(paths.sum::<usize>(), MAX_COMMIT_PATHS);
+        let more = |answer: &Response| matches!(answer, Response::More(10));
+        assert!(answers.iter().any(more));
         let patches = answers.iter().filter_map(|answer| match answer {
             Response::Patch(patch) => Some(patch),
             _ => None,

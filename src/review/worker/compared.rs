@@ -4,6 +4,7 @@ use std::io::Write;
 
 use git2::{Diff, DiffFindOptions, DiffLineType, DiffOptions, ObjectType, Oid, Repository};
 
+use super::batch::Batch;
 use super::folder::Folder;
 use super::hidden::hidden;
 use super::objects::{Objects, oid};
@@ -46,10 +47,10 @@ pub(super) fn compare<'repo>(
     output: &mut impl Write,
 ) -> Answer<Compared<'repo>> {
     let (mut old, mut new) = (Folder::default(), Folder::default());
-    let mut opaque = Vec::new();
+    let mut opaque = Batch::new(Response::Opaque);
     for (number, change) in changes.iter().enumerate() {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
-        let mut sides = Vec::with_capacity(2);
+        let (mut sides, mut readable) = (Vec::with_capacity(2), true);
         for (side, is_old) in [(&change.old, true), (&change.new, false)] {
             let Some(side) = side else { continue };
             let which = if is_old { "old" } else { "new" };
@@ -62,21 +63,25 @@ pub(super) fn compare<'repo>(
                 WireBlob::Object(id) => {
                     let id = oid(id)?;
                     if let Some((failure, why)) = unread(objects, id) {
-                        opaque.push((number, failure, format!("its {which} content {id} {why}")));
+                        let why = format!("its {which} content {id} {why}");
+                        let bytes = why.len();
+                        opaque.push((number, failure, why), bytes, output)?;
+                        readable = false;
                     }
                     id
                 }
             };
             sides.push((is_old, side.mode, id));
         }
-        if opaque.last().is_none_or(|(last, ..)| *last != number) {
+        if readable {
             for (is_old, mode, id) in sides {
                 let folder = if is_old { &mut old } else { &mut new };
                 folder.insert(&change.path, mode, id)?;
             }
         }
     }
-    send(output, &Response::Opaque(opaque))?;
+    opaque.send(output)?;
+    send(output, &Response::Done)?;
     let old = repository.find_tree(old.write(objects.odb())?)?;
     let new = repository.find_tree(new.write(objects.odb())?)?;
     let exact = changes.len() > 2 * RENAME_LIMIT;
@@ -113,7 +118,7 @@ fn unread(objects: &Objects<'_>, id: Oid) -> Option<(Failure, String)> {
 }
 
 fn send_deltas(diff: &Diff<'_>, output: &mut impl Write) -> Answer {
-    let mut deltas = Vec::with_capacity(diff.deltas().len());
+    let mut deltas = Batch::new(Response::Deltas);
     for delta in diff.deltas() {
         let path = |file: &git2::DiffFile<'_>| file.path_bytes().map(<[u8]>::to_vec);
         let (old, new) = (delta.old_file(), delta.new_file());
@@ -124,17 +129,18 @@ fn send_deltas(diff: &Diff<'_>, output: &mut impl Write) -> Answer {
                 0
             }
         };
-        deltas.push(WireDelta {
+        let delta = WireDelta {
             old_path: path(&old).filter(|_| old.exists()),
             new_path: path(&new).filter(|_| new.exists()),
             old_mode: there(&old),
             new_mode: there(&new),
             same_content: old.id() == new.id(),
-        });
+        };
+        let length = |path: &Option<Vec<u8>>| path.as_ref().map_or(0, Vec::len);
+        let bytes = length(&delta.old_path) + length(&delta.new_path);
+        deltas.push(delta, bytes, output)?;
     }
-    for batch in deltas.chunks(1024) {
-        send(output, &Response::Deltas(batch.to_vec()))?;
-    }
+    deltas.send(output)?;
     Ok(send(output, &Response::Done)?)
 }
 
@@ -276,7 +282,11 @@ impl<'repo> Compared<'repo> {
             };
             for index in 0..count {
                 if lines == MAX_PATCH_LINES || bytes > MAX_PATCH_BYTES {
-                    file.truncated = Some(format!("only its first {lines} lines are shown"));
+                    let first = format!("only its first {lines} lines are shown");
+                    file.truncated = Some(match file.truncated.take() {
+                        Some(cut) => format!("{first}, and {cut}"),
+                        None => first,
+                    });
                     file.hunks.push(kept);
                     return Ok(file);
                 }

@@ -5,12 +5,14 @@ use std::io::Write;
 
 use git2::{ObjectType, Oid, Repository};
 
+use super::batch::Batch;
 use super::objects::{Objects, oid};
 use super::{Answer, failed};
 use crate::review::id::{Id, is_path, parse_id, show_id};
 use crate::review::model::Commit;
-use crate::review::protocol::{Failure, MAX_CONTENT, MAX_TREE_ENTRIES, Response, send};
-use crate::review::tree::join;
+use crate::review::protocol::{Failure, MAX_CONTENT, MAX_PATH, MAX_TREE_ENTRIES, Response, send};
+use crate::review::tree;
+use crate::text::{cut_line, human_bytes, visible_bytes};
 
 const MAX_TREE: usize = 16 << 20;
 pub(super) const MAX_COMMIT: usize = 1 << 20;
@@ -20,6 +22,8 @@ pub(super) const TREE: u32 = 0o040_000;
 pub(super) const MAX_DEPTH: usize = 90;
 /// Commits looked at to find those since the pin.
 const MAX_WALK: usize = 20_000;
+/// Bytes of an author's name, of the address and of a subject that are sent: a commit may be one line.
+const MAX_WORDS: usize = 2 << 10;
 
 /// Lists the tree of a commit with canonical modes.
 pub(super) fn tree(objects: &Objects<'_>, commit: Id, output: &mut impl Write) -> Answer {
@@ -36,9 +40,8 @@ pub(super) fn tree(objects: &Objects<'_>, commit: Id, output: &mut impl Write) -
 
 /// Lists what is below a tree, with canonical modes.
 pub(super) fn below(objects: &Objects<'_>, root: Id, output: &mut impl Write) -> Answer {
-    const BATCH: usize = 4096;
     let mut pending = vec![(Vec::new(), root, 0_usize)];
-    let (mut batch, mut count) = (Vec::with_capacity(BATCH), 0_usize);
+    let (mut batch, mut count) = (Batch::new(Response::TreeEntries), 0_usize);
     while let Some((folder, id, depth)) = pending.pop() {
         if depth > MAX_DEPTH {
             return failed(
@@ -54,19 +57,30 @@ pub(super) fn below(objects: &Objects<'_>, root: Id, output: &mut impl Write) ->
                     format!("a tree holds over {MAX_TREE_ENTRIES} entries"),
                 );
             }
-            let path = join(&folder, &name);
+            let path = join(&folder, &name)?;
             match mode {
                 TREE => pending.push((path, id, depth + 1)),
-                _ => batch.push((path, mode, id)),
-            }
-            if batch.len() == BATCH {
-                let full = std::mem::replace(&mut batch, Vec::with_capacity(BATCH));
-                send(output, &Response::TreeEntries(full))?;
+                _ => {
+                    let bytes = path.len();
+                    batch.push((path, mode, id), bytes, output)?;
+                }
             }
         }
     }
-    send(output, &Response::TreeEntries(batch))?;
+    batch.send(output)?;
     Ok(send(output, &Response::Done)?)
+}
+
+/// The path of an entry of a tree.
+pub(super) fn join(folder: &[u8], name: &[u8]) -> Answer<Vec<u8>> {
+    if folder.len() + name.len() >= MAX_PATH {
+        let most = human_bytes(MAX_PATH as u64);
+        return failed(
+            Failure::Limit,
+            format!("a path of a tree is longer than {most}"),
+        );
+    }
+    Ok(tree::join(folder, name))
 }
 
 /// The entries of one tree: names that git allows, canonical modes, ids.
@@ -88,7 +102,7 @@ pub(super) fn read_tree(objects: &Objects<'_>, id: Id) -> Answer<Vec<(Vec<u8>, u
                 Failure::Damaged,
                 format!(
                     "a tree holds the illegal name {}",
-                    crate::text::visible_bytes(name)
+                    visible_bytes(cut_line(name, MAX_WORDS))
                 ),
             );
         }
@@ -135,7 +149,7 @@ pub(super) fn log(
             pending.extend(find(id).map_or_else(|_| Vec::new(), parents));
         }
     }
-    let mut found = Vec::new();
+    let (mut batch, mut found) = (Batch::new(Response::Commits), 0);
     let mut seen = HashSet::new();
     let mut newest: BinaryHeap<(i64, Oid)> = BinaryHeap::new();
     let push = |id: Oid, newest: &mut BinaryHeap<(i64, Oid)>, seen: &mut HashSet<Oid>| {
@@ -156,30 +170,64 @@ pub(super) fn log(
         })?;
     push(oid(&from)?, &mut newest, &mut seen);
     while let Some((_, id)) = newest.pop() {
-        if found.len() >= limit as usize {
+        if found >= limit {
             break;
         }
         let Ok(commit) = find(id) else { continue };
         let author = commit.author();
-        let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        found.push(Commit {
+        let (name, address) = (words(author.name_bytes()), words(author.email_bytes()));
+        let line = Commit {
             id: id.to_string(),
-            author: format!(
-                "{} <{}>",
-                lossy(author.name_bytes()),
-                lossy(author.email_bytes())
-            ),
+            author: format!("{name} <{address}>"),
             time: commit.time().seconds(),
-            subject: lossy(commit.summary_bytes().unwrap_or_default()),
-        });
+            subject: words(commit.summary_bytes().unwrap_or_default()),
+        };
+        let bytes = line.author.len() + line.subject.len();
+        batch.push(line, bytes, output)?;
+        found += 1;
         for parent in commit.parent_ids() {
             push(parent, &mut newest, &mut seen);
         }
     }
-    Ok(send(output, &Response::Commits(found))?)
+    batch.send(output)?;
+    Ok(send(output, &Response::Done)?)
+}
+
+/// What a commit says of itself, and a mark where it goes on.
+fn words(bytes: &[u8]) -> String {
+    let start = cut_line(bytes, MAX_WORDS);
+    let mut words = String::from_utf8_lossy(start).into_owned();
+    if start.len() < bytes.len() {
+        words.push('…');
+    }
+    words
 }
 
 pub(super) fn has_crlf(objects: &Objects<'_>, blob: Id) -> Answer<bool> {
     let bytes = objects.read(oid(&blob)?, ObjectType::Blob, MAX_CONTENT as usize)?;
     Ok(bytes.windows(2).any(|pair| pair == b"\r\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_any_length_are_cut_between_characters() {
+        assert_eq!(words("żółw".as_bytes()), "żółw");
+        let long = format!("x{}", "ż".repeat(1 << 20));
+        let cut = words(long.as_bytes());
+        assert!(cut.len() <= MAX_WORDS + 3 && cut.ends_with("ż…"), "{cut}");
+    }
+
+    #[test]
+    fn a_path_of_any_length_is_refused() {
+        let joined = |folder: usize, name: usize| {
+            join(&vec![b'a'; folder], &vec![b'b'; name])
+                .map(|path| path.len())
+                .ok()
+        };
+        assert_eq!(joined(MAX_PATH - 11, 10), Some(MAX_PATH));
+        assert_eq!(joined(MAX_PATH - 10, 10), None);
+    }
 }
