@@ -317,6 +317,7 @@ def words():
     seed("xml", "deep", "<a>" * 300 + "</a>" * 200)
     seed("postgres", "url", "postgresql+psycopg://app:p%40ss@db1:5433,[::1]:5432/agno?sslmode=verify-full&target_session_attrs=any")
     seed("postgres", "socket", "postgres://%2Fvar%2Frun/agno?user=app&application_name=x")
+    seed("postgres", "nameless", "postgres://%2Fvar%2Frun?=app&application_name=x")
     seed("postgres", "keywords", "host=db port = 5432 dbname='a b' user='o\\'x' password=hunter2")
 
 

@@ -136,6 +136,10 @@ impl Url {
                     .hint("write parameters as ?name=value&name=value"));
             };
             let name = decoded(name, "parameter's name")?;
+            if name.is_empty() {
+                return Err(wrong("The database URL has a parameter without a name")
+                    .hint("write parameters as ?name=value&name=value"));
+            }
             // A form's plus sign is a space to SQLAlchemy, and itself to libpq.
             let value = if self.sqlalchemy {
                 decoded(&value.replace('+', " "), &name)?
