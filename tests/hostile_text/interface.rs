@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::common::names;
 use super::common::pty::{Ended, Terminal, until};
 use super::hostile_world::Hostile;
-use super::payloads::{PAYLOADS, all, evil, is_name, seen};
+use super::payloads::{PAYLOADS, all, evil, is_name, read, seen};
 use super::strict;
 
 /// The interface, and every screen that stood there when it came to rest.
@@ -292,7 +292,10 @@ fn every_text_is_read_in_the_list_and_in_the_tree() {
     }
     for number in 0..PAYLOADS.len() {
         for field in ["agent", "title"] {
-            let wanted = seen(number, field);
+            let wanted = match field {
+                "title" => read(number, field),
+                _ => seen(number, field),
+            };
             // Of a title the first line is shown.
             let is_cut = field == "title" && wanted.contains("\\n");
             assert!(is_cut || walk.saw(&wanted), "{wanted:?} is on no screen");

@@ -6,7 +6,7 @@ use super::lines::{both_sizes, failure_lines, said, wrapped};
 use super::{Chain, CommitRows, Detail, Opened, Pane, STAGES, State, Step};
 use crate::progress::Stage;
 use crate::runs::{RunData, RunRow, gate, told};
-use crate::text::{visible, visible_bytes};
+use crate::text::{visible, visible_bytes, visible_text};
 use crate::tui::fit;
 use crate::tui::theme::{Tone, Toned};
 
@@ -444,7 +444,7 @@ fn comparison<'a>(lines: &mut Sheet<'a>, opened: &'a Opened) {
 fn history(lines: &mut Sheet<'_>, id: &str, subject: &str, about: Option<String>) {
     let mut line = vec![
         (Tone::Warn, format!("{} ", id.get(..7).unwrap_or(id))),
-        (Tone::Plain, visible(subject).into_owned()),
+        (Tone::Plain, visible_text(subject).into_owned()),
     ];
     line.extend(about.map(|about| (Tone::Dim, about)));
     let name = commit_name(id);

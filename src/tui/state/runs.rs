@@ -10,7 +10,7 @@ use super::wishes::{Marked, Order, Search, Searched, Since};
 use super::{Failure, needle};
 use crate::checkpoint::CheckpointRef;
 use crate::runs::{AgentSummary, Cursor, Retention, RunFilter, RunPage, RunRow, SessionInfo};
-use crate::text::visible;
+use crate::text::visible_text;
 
 /// Agno's statuses.
 const KNOWN: [&str; 7] = [
@@ -200,7 +200,7 @@ impl RunsPane {
         let title = title.map_or(session, |info| info.title.as_str());
         // It may be a whole prompt: its first line says enough.
         let first = title.lines().find(|line| !line.trim().is_empty());
-        visible(needle::looked_at(first.unwrap_or(session).trim())).into_owned()
+        visible_text(needle::looked_at(first.unwrap_or(session).trim())).into_owned()
     }
 
     /// What is counted of an agent.
