@@ -536,6 +536,14 @@ fn trees_that_no_one_could_check_out_are_refused() {
     }
     checkout.git_file("HEAD", hex(&checkout.commit_of(&tree)));
     assert!(checkout.refusal().contains("over 300000 entries"));
+    // Few objects, and names that fill the memory.
+    let name = |n: usize| format!("100644 {n:0>60000}\0").into_bytes();
+    let names = (0..60).flat_map(|n| [name(n), blob.to_vec()].concat());
+    let tree = checkout.object("tree", &names.collect::<Vec<u8>>());
+    let folders = (0..80).flat_map(|n| [format!("40000 {n:0>2}\0").as_bytes(), &tree].concat());
+    let tree = checkout.object("tree", &folders.collect::<Vec<u8>>());
+    checkout.git_file("HEAD", hex(&checkout.commit_of(&tree)));
+    assert!(checkout.refusal().contains("paths of a tree take over"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::id::Id;
 use super::model::Commit;
 use super::process::{Worker, unexpected};
-use super::protocol::{Request, Response};
+use super::protocol::{MAX_TREE_ENTRIES, MAX_TREE_PATHS, Request, Response};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A commit's files: path to canonical mode and id.
@@ -24,7 +24,7 @@ pub(crate) fn folder(worker: &mut Worker, tree: Id) -> Result<BaseTree> {
 }
 
 fn entries(worker: &mut Worker) -> Result<BaseTree> {
-    let mut tree = BaseTree::new();
+    let (mut tree, mut bytes) = (BaseTree::new(), 0);
     loop {
         match worker.receive()? {
             Response::TreeEntries(entries) => {
@@ -36,9 +36,10 @@ fn entries(worker: &mut Worker) -> Result<BaseTree> {
                             "The review worker listed what no tree may hold",
                         ));
                     }
+                    bytes += path.len();
                     tree.insert(path, (mode, id));
                 }
-                if tree.len() > super::protocol::MAX_TREE_ENTRIES {
+                if tree.len() > MAX_TREE_ENTRIES || bytes > MAX_TREE_PATHS {
                     return Err(Error::new(
                         ErrorKind::Limit,
                         "Too much to compare: the base has too many files",

@@ -10,7 +10,9 @@ use super::objects::{Objects, oid};
 use super::{Answer, failed};
 use crate::review::id::{Id, is_path, parse_id, show_id};
 use crate::review::model::Commit;
-use crate::review::protocol::{Failure, MAX_CONTENT, MAX_PATH, MAX_TREE_ENTRIES, Response, send};
+use crate::review::protocol::{
+    Failure, MAX_CONTENT, MAX_PATH, MAX_TREE_ENTRIES, MAX_TREE_PATHS, Response, send,
+};
 use crate::review::tree;
 use crate::text::{cut_line, human_bytes, visible_bytes};
 
@@ -41,7 +43,8 @@ pub(super) fn tree(objects: &Objects<'_>, commit: Id, output: &mut impl Write) -
 /// Lists what is below a tree, with canonical modes.
 pub(super) fn below(objects: &Objects<'_>, root: Id, output: &mut impl Write) -> Answer {
     let mut pending = vec![(Vec::new(), root, 0_usize)];
-    let (mut batch, mut count) = (Batch::new(Response::TreeEntries), 0_usize);
+    let mut batch = Batch::new(Response::TreeEntries);
+    let (mut count, mut paths) = (0_usize, 0_usize);
     while let Some((folder, id, depth)) = pending.pop() {
         if depth > MAX_DEPTH {
             return failed(
@@ -58,6 +61,14 @@ pub(super) fn below(objects: &Objects<'_>, root: Id, output: &mut impl Write) ->
                 );
             }
             let path = join(&folder, &name)?;
+            paths += path.len();
+            if paths > MAX_TREE_PATHS {
+                let most = human_bytes(MAX_TREE_PATHS as u64);
+                return failed(
+                    Failure::Limit,
+                    format!("the paths of a tree take over {most}"),
+                );
+            }
             match mode {
                 TREE => pending.push((path, id, depth + 1)),
                 _ => {
