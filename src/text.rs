@@ -147,6 +147,7 @@ impl Shown {
     }
 
     /// Bytes so far.
+    #[cfg(feature = "app")]
     pub(crate) fn len(&self) -> usize {
         self.text.len()
     }

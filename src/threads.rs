@@ -6,7 +6,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_h
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::oneshot;
@@ -67,7 +66,7 @@ pub(crate) fn beside(work: impl FnOnce() + Send + 'static) {
 
 /// Waits until everything that [`blocking`] began has ended, but no longer than `limit`.
 #[cfg(feature = "app")]
-pub(crate) fn rest(limit: Duration) {
+pub(crate) fn rest(limit: std::time::Duration) {
     let at_work = AT_WORK.lock().unwrap_or_else(PoisonError::into_inner);
     let _ = ENDED.wait_timeout_while(at_work, limit, |count| *count > 0);
 }

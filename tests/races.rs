@@ -140,14 +140,24 @@ fn attacker() {
     .expect("written");
 }
 
+/// One of them, which goes with whoever holds it.
+struct Attacker(Child);
+
+impl Drop for Attacker {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// Another process that attacks what is restored in `root`.
-fn start_attacker(root: &Path) -> Child {
+fn start_attacker(root: &Path) -> Attacker {
     let mut command = Command::new(std::env::current_exe().expect("a path"));
     command
         .args(["--exact", "attacker"])
         .env(ATTACK, root)
         .stdout(Stdio::null());
-    command.spawn().expect("started")
+    Attacker(command.spawn().expect("started"))
 }
 
 #[test]
@@ -186,7 +196,7 @@ fn a_restore_is_never_led_outside() {
         }
         write(place.path("done"), "").expect("written");
         for mut attacker in attackers.drain(..) {
-            assert!(attacker.wait().expect("ended").success());
+            assert!(attacker.0.wait().expect("ended").success());
         }
         races = told(&place.path(""));
         assert!(

@@ -83,7 +83,7 @@ impl Command {
                 ));
             }
             if INTERRUPTED.contains(&call.name) && !self.compares {
-                for when in all.iter().filter(|when| !when.from_then_on()) {
+                for when in all.iter().filter(|when| !when.lasts()) {
                     let error = "EINTR";
                     wrong.extend(self.fails(
                         layer,
@@ -143,9 +143,7 @@ impl Command {
         }
         // Where the removal itself fails, what was to be removed stays.
         let removes = REMOVAL.contains(&fault.call.name)
-            && (fault.when.from_then_on()
-                || ended.code == Some(0)
-                || fault.call.name.contains("unlink"));
+            && (fault.when.lasts() || ended.code == Some(0) || fault.call.name.contains("unlink"));
         let left = names(&place.tmp());
         if !left.is_empty() && !removes {
             return wrong(format!("left in TMPDIR: {left:?}"));
@@ -167,7 +165,7 @@ impl Command {
         let lines: Vec<&str> = ended.err.lines().collect();
         let one_line = matches!(lines[..], [one] | [one, _] if one.starts_with("afterrun: "));
         // Nothing can be said where it cannot be written.
-        let mute = fault.call.name == "write" && fault.when.from_then_on() && lines.is_empty();
+        let mute = fault.call.name == "write" && fault.when.lasts() && lines.is_empty();
         let kind = serde_json::from_slice::<Value>(&ended.out).ok();
         let kind = kind.and_then(|document| Some(document["error"]["kind"].as_str()?.to_owned()));
         match (ended.code, kind.as_deref()) {

@@ -26,7 +26,7 @@ pub struct Call {
 }
 
 /// Each call that opening, restoring, comparing and storing make, with what a system may answer it.
-pub const CALLS: [Call; 33] = [
+pub const CALLS: [Call; 32] = [
     call("openat", libc::SYS_openat, "EMFILE"),
     call("read", libc::SYS_read, "EIO"),
     call("pread64", libc::SYS_pread64, "EIO"),
@@ -59,7 +59,6 @@ pub const CALLS: [Call; 33] = [
     call("epoll_create1", libc::SYS_epoll_create1, "EMFILE"),
     call("eventfd2", libc::SYS_eventfd2, "EMFILE"),
     call("getcwd", libc::SYS_getcwd, "EACCES"),
-    call("geteuid", libc::SYS_geteuid, "EPERM"),
 ];
 
 /// The calls of older architectures that do the same.
@@ -136,7 +135,7 @@ pub enum When {
 }
 
 impl When {
-    pub fn from_then_on(self) -> bool {
+    pub fn lasts(self) -> bool {
         let (Self::Other(_, often) | Self::Main(_, often)) = self;
         often == Often::FromThenOn
     }

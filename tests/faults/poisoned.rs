@@ -36,7 +36,7 @@ const POISONS: &[Poison] = &[
             change(scene, |bytes| {
                 let middle = bytes.len() / 2;
                 bytes[middle] ^= 0x20;
-            })
+            });
         },
         kind: "checksum_mismatch",
         integrity: "damaged",
@@ -92,7 +92,7 @@ const POISONS: &[Poison] = &[
                     link(tar, "workspace/a", "b");
                     link(tar, "workspace/b", "a");
                 }),
-            )
+            );
         },
         kind: "invalid_archive",
         integrity: "intact",
@@ -104,7 +104,7 @@ const POISONS: &[Poison] = &[
             newest(
                 scene,
                 &tar_of(|tar| link(tar, "workspace/a", "../../../etc")),
-            )
+            );
         },
         kind: "invalid_archive",
         integrity: "intact",
@@ -133,7 +133,7 @@ const POISONS: &[Poison] = &[
                         head.as_bytes(),
                     );
                 }),
-            )
+            );
         },
         kind: "ok",
         integrity: "intact",
@@ -177,7 +177,7 @@ const POISONS: &[Poison] = &[
             last_row(
                 scene,
                 &row_data(&json!({"sha256": "../../etc/passwd", "size": 7})).to_string(),
-            )
+            );
         },
         kind: "bad_reference",
         integrity: "unverified",
@@ -197,7 +197,7 @@ const POISONS: &[Poison] = &[
                 let mode = rustix::fs::Mode::from_raw_mode(0o600);
                 let kind = rustix::fs::FileType::Fifo;
                 Ok(rustix::fs::mknodat(rustix::fs::CWD, path, kind, mode, 0)?)
-            })
+            });
         },
         kind: "store",
         integrity: "unreachable",

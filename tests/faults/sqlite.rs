@@ -45,7 +45,7 @@ fn check(scene: &Scene, newest: usize, beside: &[&str]) {
                 // A lock on the index that is never given is waited for by SQLite itself, for 10 s each time.
                 let waits = call.name == "fcntl" && path.to_string_lossy().ends_with("-shm");
                 let all = count.every().into_iter();
-                for when in all.filter(|when| !(waits && when.from_then_on())) {
+                for when in all.filter(|when| !(waits && when.lasts())) {
                     let fault = Fault {
                         call,
                         error: call.error,

@@ -16,7 +16,7 @@ impl PostgresCheckpointStore {
     ///
     /// # Errors
     /// `Checkpoint object exceeds its limit`, `Checkpoint object is empty`, `Checkpoint source
-    /// changed while it was stored`; [`ErrorKind::Store`] for what the database refuses.
+    /// changed while it was stored`; [`ErrorKind::Store`](crate::ErrorKind::Store) for what the database refuses.
     pub fn blocking_put(&self, source: &Path) -> Result<CheckpointRef> {
         block_on(self.put(source))?
     }
@@ -57,7 +57,7 @@ impl PostgresCheckpointStore {
     /// Blocking [`CheckpointStore::contains`].
     ///
     /// # Errors
-    /// [`ErrorKind::Store`] when the database cannot answer.
+    /// [`ErrorKind::Store`](crate::ErrorKind::Store) when the database cannot answer.
     pub fn blocking_contains(&self, reference: &CheckpointRef) -> Result<bool> {
         block_on(self.contains(reference))?
     }
@@ -65,7 +65,7 @@ impl PostgresCheckpointStore {
     /// Blocking [`CheckpointStore::delete`].
     ///
     /// # Errors
-    /// [`ErrorKind::Store`] for what the database refuses.
+    /// [`ErrorKind::Store`](crate::ErrorKind::Store) for what the database refuses.
     pub fn blocking_delete(&self, reference: &CheckpointRef) -> Result<()> {
         block_on(self.delete(reference))?
     }
