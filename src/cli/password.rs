@@ -135,13 +135,19 @@ pub(super) async fn asked(whose: &str) -> Result<String> {
         let what = format!("cannot ask for the password: {}", reason(&error));
         Error::new(ErrorKind::Io, what)
     };
-    let _quiet = Quiet::begin().map_err(failed)?;
+    let quiet = Quiet::begin().map_err(failed)?;
     // ctrl-c comes as a signal, too: it may not end us before the terminal has its echo back.
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
     let prompt = format!("Password for {}: ", visible(whose));
-    let asking = threads::blocking(move || Ok(rpassword::prompt_password(prompt)));
+    let before = quiet.0.clone();
+    let asking = threads::blocking(move || {
+        let answer = rpassword::prompt_password(prompt);
+        // It gives back what it found, which is our silence, and may do so after we have left.
+        let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &before);
+        Ok(answer)
+    });
     let answer = tokio::select! {
         answer = asking => answer,
         _ = interrupt.recv() => return Err(Error::cancelled()),
