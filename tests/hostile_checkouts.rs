@@ -540,10 +540,13 @@ fn trees_that_no_one_could_check_out_are_refused() {
     let name = |n: usize| format!("100644 {n:0>60000}\0").into_bytes();
     let names = (0..60).flat_map(|n| [name(n), blob.to_vec()].concat());
     let tree = checkout.object("tree", &names.collect::<Vec<u8>>());
-    let folders = (0..80).flat_map(|n| [format!("40000 {n:0>2}\0").as_bytes(), &tree].concat());
+    let folders = (0..20).flat_map(|n| [format!("40000 {n:0>2}\0").as_bytes(), &tree].concat());
     let tree = checkout.object("tree", &folders.collect::<Vec<u8>>());
     checkout.git_file("HEAD", hex(&checkout.commit_of(&tree)));
-    assert!(checkout.refusal().contains("paths of a tree take over"));
+    let said = checkout.refusal();
+    // Whichever bound is met first.
+    let bounds = ["paths of a tree take over", "took too long"];
+    assert!(bounds.iter().any(|bound| said.contains(bound)), "{said}");
 }
 
 #[test]

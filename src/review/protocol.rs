@@ -39,7 +39,7 @@ pub(crate) const MAX_COMMIT_HUNKS: usize = 1 << 20;
 /// Base trees hold no more entries.
 pub(crate) const MAX_TREE_ENTRIES: usize = 300_000;
 /// Bytes of all paths of a base tree: one long name may stand in many folders.
-pub(crate) const MAX_TREE_PATHS: usize = 256 << 20;
+pub(crate) const MAX_TREE_PATHS: usize = 64 << 20;
 /// Bytes of a path in a commit's tree.
 pub(crate) const MAX_PATH: usize = 64 << 10;
 
