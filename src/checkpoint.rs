@@ -20,4 +20,4 @@ pub use reference::{CheckpointLimits, CheckpointRef};
 pub(crate) use s3::may_be_missing;
 pub use s3::{AwsEnvironment, S3CheckpointStore, S3Settings};
 pub use store::{CheckpointStore, SharedStore, StoredObject};
-pub(crate) use store::{block_on, fill};
+pub(crate) use store::{block_on, fill, some};

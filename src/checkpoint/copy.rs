@@ -7,7 +7,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::{CheckpointRef, Lease, StoredObject, blocking, fill, hex};
+use super::{CheckpointRef, Lease, StoredObject, blocking, hex, some};
 use crate::error::{Error, ErrorKind, Result, fail, of_read};
 use crate::progress::{Stage, Watch};
 use crate::scratch::Scratch;
@@ -67,7 +67,7 @@ fn pour(
     let mut piece = vec![0; PIECE];
     loop {
         watch.check()?;
-        let count = fill(&mut *bytes, &mut piece).map_err(of_read)?;
+        let count = some(&mut *bytes, &mut piece).map_err(of_read)?;
         if count == 0 {
             break;
         }

@@ -84,6 +84,16 @@ pub(crate) fn fill(input: &mut (impl Read + ?Sized), piece: &mut [u8]) -> io::Re
     Ok(filled)
 }
 
+/// Reads what there is, whatever interrupts it: on a slow line the rest is not waited for.
+pub(crate) fn some(input: &mut (impl Read + ?Sized), piece: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match input.read(piece) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            answer => return answer,
+        }
+    }
+}
+
 /// Drives a future on a small runtime of its own.
 pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output> {
     tokio::runtime::Builder::new_current_thread()

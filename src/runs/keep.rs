@@ -7,7 +7,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use super::{Opening, Runs};
-use crate::checkpoint::{CheckpointRef, StoredObject, blocking, fill, hex};
+use crate::checkpoint::{CheckpointRef, StoredObject, blocking, hex, some};
 use crate::error::{Error, ErrorKind, Result, fail, of_read};
 use crate::new_file::{NewFile, PRIVATE};
 use crate::progress::{Stage, Watch};
@@ -69,7 +69,7 @@ fn write(object: StoredObject, file: &Path, watch: &Watch) -> Result<()> {
     let mut piece = vec![0; PIECE];
     loop {
         watch.check()?;
-        let count = fill(&mut *bytes, &mut piece).map_err(of_read)?;
+        let count = some(&mut *bytes, &mut piece).map_err(of_read)?;
         if count == 0 {
             break;
         }
