@@ -8,6 +8,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "app")]
+use rustix::fs::FlockOperation;
 use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -147,6 +149,11 @@ pub(crate) fn sweep_left(path: &Path) -> bool {
         Err(error) => return error == Errno::NOENT,
     };
     if name.as_bytes().starts_with(PREFIX.as_bytes()) {
+        // A restore into the same directory may be removing it: until it is through, nobody can tell
+        // that it is gone.
+        if let Ok(folder) = rustix::fs::openat(&parent, name, FOLDER, Mode::empty()) {
+            let _ = rustix::fs::flock(&folder, FlockOperation::LockExclusive);
+        }
         sweep_one(parent.as_fd(), name);
     }
     let there = rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW);
