@@ -102,6 +102,9 @@ fn make(path: &Path) -> std::io::Result<File> {
         Ok(lock) if hold(&lock) => Ok(lock),
         // Taken for abandoned before it was locked: another name, then.
         Ok(_) => Err(std::io::ErrorKind::AlreadyExists.into()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(std::io::ErrorKind::AlreadyExists.into())
+        }
         Err(error) => {
             let _ = std::fs::remove_dir(path);
             Err(error)
@@ -139,10 +142,14 @@ fn sweep_one(path: &Path, elsewhere: Option<fn(&Path) -> bool>) {
     if about.uid() != rustix::process::geteuid().as_raw() {
         return;
     }
+    let left = told_of(&folder);
+    if left.is_some() && elsewhere.is_none() {
+        // Not even locked for a moment: whoever can remove it may be looking.
+        return;
+    }
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     match rustix::fs::openat(&folder, LOCK, flags, Mode::empty()).map(File::from) {
         Ok(lock) if is_abandoned(&lock) => {
-            let left = told_of(&folder);
             if left.is_some_and(|left| !elsewhere.is_some_and(|is_gone| is_gone(&left))) {
                 return;
             }

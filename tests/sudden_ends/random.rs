@@ -38,17 +38,18 @@ fn takes(scene: &Scene) -> Duration {
 /// Kills the command until it was killed `count` times before it had ended by itself.
 pub fn killed(what: What, count: usize, mut random: fastrand::Rng) -> usize {
     let scene = Scene::of(what, id::PANTRY5);
-    let mut takes = takes(&scene);
+    let mut time = takes(&scene);
     let mut tally = Tally::default();
     let (mut killed, mut started) = (0, 0);
     while killed < count {
         started += 1;
         if started % count == 0 {
             // It ends before it is killed too often: the machine has less to do than before.
-            takes = self::takes(&scene);
+            scene.next_start("kills, before it is measured anew");
+            time = takes(&scene);
         }
         assert!(started < 10 * count, "{what:?} ends before it is killed");
-        let delay = takes.mul_f64(random.f64() * 1.2);
+        let delay = time.mul_f64(random.f64() * 1.2);
         let mut command = scene.command();
         let mut child = command
             .stdout(Stdio::null())
@@ -58,7 +59,7 @@ pub fn killed(what: What, count: usize, mut random: fastrand::Rng) -> usize {
         std::thread::sleep(delay);
         let _ = child.kill();
         let status = child.wait().expect("ended");
-        let when = format!("killed after {delay:?} of {takes:?}");
+        let when = format!("killed after {delay:?} of {time:?}");
         killed += usize::from(status.code().is_none());
         tally.add(scene.whole(false, &when), status.code());
         scene.nobody_left(&when);
@@ -67,7 +68,7 @@ pub fn killed(what: What, count: usize, mut random: fastrand::Rng) -> usize {
             scene.next_start(&when);
         }
     }
-    println!("{what:?}, killed {killed} times at random in {takes:?}: {tally}");
+    println!("{what:?}, killed {killed} times at random in {time:?}: {tally}");
     killed
 }
 
