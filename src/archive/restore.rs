@@ -18,8 +18,9 @@ use self::beneath::Beneath;
 use self::staging::Staging;
 #[cfg(feature = "app")]
 pub(crate) use self::staging::sweep_left;
+use super::inspect::graph;
 use super::links::check_restorable;
-use super::{Archive, Entry, EntryKind, graph};
+use super::{Archive, Entry, EntryKind};
 use crate::checkpoint::blocking;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::Json;

@@ -105,6 +105,11 @@ impl Place {
         self.root.path().join("work").join(name)
     }
 
+    /// The commands' home directory.
+    pub fn home(&self) -> PathBuf {
+        self.root.path().join("home")
+    }
+
     /// The commands' TMPDIR.
     pub fn tmp(&self) -> PathBuf {
         self.root.path().join("tmp")
