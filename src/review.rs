@@ -24,6 +24,7 @@ pub(crate) mod objects;
 mod open;
 mod process;
 pub(crate) mod protocol;
+mod received;
 pub(crate) mod refs;
 mod remarks;
 mod scan;

@@ -10,6 +10,7 @@ use super::model::{CommitDiff, Diff, FileChange, FilePatch, Parent, Status};
 use super::open::Review;
 use super::process::{Worker, unexpected};
 use super::protocol::{MAX_COMMIT_HUNKS, MAX_COMMIT_PATHS, Request, Response, WireParent};
+use super::received;
 use super::session::PATCH_TIME;
 use crate::checkpoint::blocking;
 use crate::error::{Error, ErrorKind, Result, fail};
@@ -101,11 +102,11 @@ fn ask(worker: &mut Worker, commit: Id) -> Result<CommitDiff> {
     if !paths.iter().all(honest) {
         return Err(lied());
     }
-    let opaque = diff::receive_opaque(worker, paths.len())?;
+    let opaque = received::receive_opaque(worker, paths.len())?;
     let known: HashSet<&[u8]> = paths.iter().map(|(path, ..)| &path[..]).collect();
-    let deltas = diff::receive_deltas(worker, &known)?;
-    let mut counted = diff::Counted::default();
-    diff::receive_counts(worker, deltas.len(), &mut counted)?;
+    let deltas = received::receive_deltas(worker, &known)?;
+    let mut counted = received::Counted::default();
+    received::receive_counts(worker, deltas.len(), &mut counted)?;
     let mut files = diff::list(&deltas, &counted.counts, &Known { index: None });
     for file in &mut files {
         // An index is what tells untracked files from added ones, and a commit has none.

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use super::change::Change;
-use super::diff::lied;
 use super::model::{Base, FileChange, Notice};
 use super::protocol::{WireDelta, WireHidden};
+use super::received::lied;
 use super::scan::Scan;
 use crate::error::Result;
 use crate::runs::Repository;

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use super::change::Comparison;
 use super::checkout::{Checkout, DOT_GIT};
-use super::diff;
 use super::id::{parse_id, show_id};
 use super::model::{Diff, Notice};
 use super::objects::{PrivateObjects, Rejected};
 use super::process::Worker;
+use super::received;
 use super::sent;
 use crate::error::{Error, ErrorKind, Result, fail};
 use crate::progress::Watch;
@@ -166,9 +166,9 @@ impl Session {
             let worker = self.worker(checkout, &mut Vec::new(), watch)?;
             worker.allow(PATCH_TIME * 2, watch);
             sent::send_changes(worker, comparison, watch)?;
-            diff::receive_opaque(worker, comparison.changes.len())?;
-            let deltas = diff::receive_deltas(worker, &comparison.paths())?;
-            diff::receive_counts(worker, deltas.len(), &mut Default::default())?;
+            received::receive_opaque(worker, comparison.changes.len())?;
+            let deltas = received::receive_deltas(worker, &comparison.paths())?;
+            received::receive_counts(worker, deltas.len(), &mut Default::default())?;
             self.hold(comparison);
         }
         self.worker(checkout, &mut Vec::new(), watch)
